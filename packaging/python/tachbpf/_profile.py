@@ -126,11 +126,12 @@ def _time(utc_ns: int) -> Optional[datetime]:
 
 
 def _losses(c: Columns) -> dict[int, dict[str, int]]:
-    """By process and cause."""
+    """By process and cause, as far as there are any."""
     found: dict[int, dict[str, int]] = {}
     for process, cause, count in zip(c["loss.process"], c["loss.cause"], c["loss.count"]):
         causes = found.setdefault(process, {})
-        causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
+        if count:
+            causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
     return found
 
 
