@@ -126,11 +126,12 @@ def _time(utc_ns: int) -> Optional[datetime]:
 
 
 def _losses(c: Columns) -> dict[int, dict[str, int]]:
-    """By process and cause."""
+    """By process and cause, as far as there are any."""
     found: dict[int, dict[str, int]] = {}
     for process, cause, count in zip(c["loss.process"], c["loss.cause"], c["loss.count"]):
         causes = found.setdefault(process, {})
-        causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
+        if count:
+            causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
     return found
 
 
@@ -337,6 +338,8 @@ class Profile:
         found = _region.Regions()
         for path in self.paths:
             spans = _region.read(pathlib.Path(path))
+            if spans.begin_ns < (self._base_us or 0) * 1000:
+                continue        # of an earlier recording of that name, which another program has replaced
             found += spans
             found.lost += spans.lost
         return found
