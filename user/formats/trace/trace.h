@@ -48,7 +48,7 @@ struct trace_lane {
 	enum trace_lane_kind kind;
 	uint64_t id;			/* from 1, unique in the file */
 	uint64_t parent;		/* id of the lane to which it belongs; 0: none */
-	int64_t pid, tid;		/* of its thread; of another lane in Chrome's, a made-up tid */
+	int64_t pid, tid;		/* of its thread; made up for another lane */
 	char *name;			/* printable */
 	struct trace_slice *open;	/* outermost first */
 	size_t cnt, cap;
@@ -107,16 +107,12 @@ int trace_event(struct sink *s, const struct event *ev);
 int trace_end(struct sink *s, const struct profile_stats *stats);
 int trace_close(struct sink *s);
 
-/* The texts of a function, to be freed; NULL: no memory. place: "FILE:LINE", "" if it has none. */
-char *trace_function(const struct trace *t, uint32_t label);
-char *trace_file(const struct trace *t, uint32_t label);
-
 /* Keeps the first error: 0 or -errno. */
 void trace_fail(struct trace *t, int err);
 
 /* ---- trace_lanes.c ---- */
 
-/* Sets up a lane and writes it. name (any bytes) is copied. Returns 0 or -ENOMEM. */
+/* Sets up a lane and writes it. name (printable) is copied. Returns 0 or -ENOMEM. */
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name);
 /*
  * From now on the lane shows these, outermost first: what it has of them already, goes on. Returns
@@ -125,6 +121,10 @@ int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
 int trace_lane_show(struct trace *t, struct trace_lane *lane, uint64_t now_ns,
 		    const struct trace_name *names, size_t cnt);
 void trace_lane_free(struct trace_lane *lane);
+
+/* Return a function's name and file ("": it has none), printable, to be freed; NULL: no memory. */
+char *trace_function(const struct trace *t, uint32_t label);
+char *trace_file(const struct trace *t, uint32_t label);
 
 /* ---- trace_process.c: the lanes of a process ---- */
 

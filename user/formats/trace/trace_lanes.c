@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* trace_lanes.c - the open slices of each lane. See trace.h. */
+/* trace_lanes.c - the open slices of each lane, and the texts of functions. See trace.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "formats/trace/trace.h"
+#include "model/native_frame.h"
 
 /* About as many bytes as a slice has in a file. */
 #define SLICE_BYTES 60
@@ -13,7 +14,7 @@
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
 {
 	lane->id = ++t->lane_cnt;
-	lane->name = text_escape(name, strlen(name));
+	lane->name = strdup(name);
 	if (!lane->name)
 		return -ENOMEM;
 	t->ops->lane(t, lane);
@@ -59,4 +60,23 @@ void trace_lane_free(struct trace_lane *lane)
 {
 	free(lane->name);
 	free(lane->open);
+}
+
+/* ---- functions ---- */
+
+char *trace_function(const struct trace *t, uint32_t label)
+{
+	const struct profile_tables *tables = stacks_tables(t->stacks);
+	const struct string_ref *func = &tables->strings[tables->frames[label].func];
+
+	return text_escape(func->data, func->len);
+}
+
+char *trace_file(const struct trace *t, uint32_t label)
+{
+	const struct profile_tables *tables = stacks_tables(t->stacks);
+	const struct frame *f = &tables->frames[label];
+	const struct string_ref *file = &tables->strings[f->file];
+
+	return frame_has_file(f->kind, file) ? text_escape(file->data, file->len) : strdup("");
 }

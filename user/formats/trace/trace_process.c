@@ -24,6 +24,8 @@
 /* Named tasks with a lane of their own; recordings have at most 256 names. */
 #define TASKS_MAX 256
 #define TASK_PREFIX "<task"
+/* Of the lane of a thread's states, in Chrome's format: Perfetto's has it below the thread. */
+#define STATE_SUFFIX ": state"
 /* The GIL's counter has a value for so many intervals. */
 #define GIL_INTERVALS 50
 
@@ -31,7 +33,9 @@ struct trace_thread {
 	struct trace_lane calls, state;
 	struct trace_lane *task;	/* in which it is now; NULL: in none */
 	bool seen;
-	uint64_t at_ns, own_ns;		/* of the last sample: its time, and for how long it stands */
+	uint32_t stack;			/* that is shown; UINT32_MAX: none */
+	uint8_t status;
+	uint64_t at_ns, own_ns;		/* of the last sample: its time; its weight as time */
 };
 
 struct trace_process {
@@ -53,7 +57,8 @@ static uint64_t interval_ns(const struct profile_meta *meta)
 
 struct trace_process *trace_process_new(struct trace *t, const struct profile_meta *meta)
 {
-	const struct stack_process *sp = stacks_process(t->stacks, stacks_process_cnt(t->stacks) - 1);
+	uint32_t last = stacks_process_cnt(t->stacks) - 1;
+	const struct stack_process *sp = stacks_process(t->stacks, last);
 	struct trace_process *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -106,23 +111,27 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 			uint64_t tid)
 {
 	const char *known = thread_names_find(p->meta.thread_names, tid);
-	char name[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES], name[THREAD_LABEL_BYTES + sizeof(STATE_SUFFIX)];
 	int err;
 
-	thread_label(NULL, tid, "thread ", name);
+	th->stack = UINT32_MAX;
+	if (known)
+		escape_text(known, strlen(known), label, sizeof(label));
+	else
+		thread_label(NULL, tid, "thread ", label);
 	th->calls.kind = LANE_THREAD;
 	th->calls.parent = p->lane.id;
 	th->calls.pid = p->lane.pid;
 	/* Made-up numbers of threads begin at 2^32. */
 	th->calls.tid = (int64_t)(tid < MADE_UP_TID ? tid : tid % MADE_UP_TID + MADE_UP_TID);
-	err = trace_lane_start(t, &th->calls, known ? known : name);
+	err = trace_lane_start(t, &th->calls, label);
 	if (err || !p->states || p->event)
 		return err;
 	th->state.kind = LANE_STATE;
 	th->state.parent = th->calls.id;
 	th->state.pid = p->lane.pid;
 	th->state.tid = MADE_UP_TID + (int64_t)t->lane_cnt + 1;
-	snprintf(name, sizeof(name), "%.*s: state", THREAD_NAME_BYTES, th->calls.name);
+	snprintf(name, sizeof(name), "%s" STATE_SUFFIX, label);
 	return trace_lane_start(t, &th->state, name);
 }
 
@@ -202,22 +211,28 @@ static int find_task(struct trace *t, const struct trace_thread *th, uint32_t la
 	return err;
 }
 
-/* The task's lane shows its outermost coroutine while the thread runs it. */
+/*
+ * The task's lane shows its outermost coroutine, which is inside of the innermost <task NAME>,
+ * while the thread runs it. Those who await the task are outside.
+ */
 static int show_task(struct trace *t, struct trace_thread *th, const struct stack_view *v,
 		     uint64_t now_ns)
 {
 	struct trace_lane *task = NULL;
 	struct trace_name coroutine;
+	uint32_t i;
 	int err = 0;
 
-	if (v->n && is_task(t, v->labels[v->n - 1]))
-		err = find_task(t, th, v->labels[v->n - 1], &task);
+	for (i = 0; i < v->n && !is_task(t, v->labels[i]); i++)
+		;
+	if (i < v->n)
+		err = find_task(t, th, v->labels[i], &task);
 	if (!err && th->task && th->task != task)
 		err = trace_lane_show(t, th->task, now_ns, NULL, 0);
 	th->task = task;
 	if (err || !task)
 		return err;
-	coroutine = (struct trace_name){ .label = v->labels[v->n > 1 ? v->n - 2 : 0] };
+	coroutine = (struct trace_name){ .label = v->labels[i ? i - 1 : 0] };
 	return trace_lane_show(t, task, now_ns, &coroutine, 1);
 }
 
@@ -233,6 +248,10 @@ static int show_sample(struct trace *t, struct trace_thread *th, uint64_t now_ns
 	uint32_t i;
 	int err = 0;
 
+	if (th->stack == id && th->status == status)
+		return 0;
+	th->stack = id;
+	th->status = status;
 	if (id != UINT32_MAX) {
 		v = stacks_get(t->stacks, id);
 		err = gc_stacks_has(&t->gc, t->stacks, id, &gc);
@@ -288,8 +307,8 @@ static int take_sample(struct trace *t, struct trace_thread *th, const struct ev
 		now_ns = th->at_ns;
 	th->seen = true;
 	th->at_ns = now_ns;
-	th->own_ns = p->meta.unit == UNIT_NANOSECONDS ? ev->weight :
-							mul_capped(interval_ns(&p->meta), ev->weight);
+	th->own_ns = mul_capped(p->meta.unit == UNIT_NANOSECONDS ? 1 : interval_ns(&p->meta),
+				ev->weight);
 	if (th->own_ns > trace_ns(TRACE_US_MAX))
 		th->own_ns = trace_ns(TRACE_US_MAX);
 	if (!err)
