@@ -20,7 +20,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define SINKS_MAX 16
+#define SINKS_MAX 32
 
 struct consumer {
 	struct sink *sinks[SINKS_MAX];
