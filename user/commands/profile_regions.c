@@ -2,6 +2,8 @@
 /* profile_regions.c - the regions beside a file, as far as a filter accepts them. See profile_set.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/arith.h"
 #include "commands/profile_set.h"
@@ -25,6 +27,39 @@ static int pass(void *ctx, const struct profile_region *region)
 	return p->each(p->ctx, &part);
 }
 
+/* Reads those of this recording. False: there are none, or they are damaged. */
+static bool read_beside(const char *recording, struct regions *regions)
+{
+	char path[PATH_MAX], why[128], shown[2 * PATH_MAX];
+	int err = -ENOENT;
+
+	if (regions_path(recording, path))
+		err = regions_read(regions, AT_FDCWD, path, why, sizeof(why));
+	if (err && err != -ENOENT)
+		log_result("cannot use '%s': %s; regions are missing",
+			   escape_text(path, strlen(path), shown, sizeof(shown)), why);
+	return !err;
+}
+
+/* Reads the file's own, or what its directory has of its process. */
+static bool read_regions(const struct profile_file *file, struct regions *regions)
+{
+	char dir[PATH_MAX];
+	size_t len = (size_t)(file->name - file->path);
+
+	if (read_beside(file->path, regions))
+		return true;
+	while (len > 1 && file->path[len - 1] == '/')
+		len--;
+	if (snprintf(dir, sizeof(dir), "%.*s", (int)len, file->path) >= PATH_MAX || !len ||
+	    !read_beside(dir, regions))
+		return false;
+	if (regions->pid == file->process.tgid)
+		return true;
+	regions_free(regions);
+	return false;
+}
+
 int profile_file_regions(const struct profile_file *file,
 			 const struct sample_filter_options *filter,
 			 const struct profile_meta *meta,
@@ -32,17 +67,10 @@ int profile_file_regions(const struct profile_file *file,
 			 uint64_t *lost)
 {
 	struct passing p = { filter, meta, each, ctx };
-	char path[PATH_MAX], why[128];
 	struct regions regions;
 	int err;
 
-	if (!regions_path(file->path, path))
-		return 0;
-	err = regions_read(&regions, AT_FDCWD, path, why, sizeof(why));
-	if (err && err != -ENOENT)
-		log_result("cannot use '%s" REGIONS_BESIDE_SUFFIX "': %s; regions are missing",
-			   file->shown, why);
-	if (err)
+	if (!read_regions(file, &regions))
 		return 0;
 	*lost = add_capped(*lost, regions.lost);
 	err = regions_each(&regions, pass, &p);

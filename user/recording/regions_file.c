@@ -131,7 +131,7 @@ static int in_order(const void *a, const void *b)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns > y->end_ns ? -1 : 1;
-	return x->at > y->at ? -1 : 1;	/* what ended later was around it */
+	return x->at < y->at ? -1 : 1;	/* open all the time: the outer one comes first */
 }
 
 /* Notes every region of the array that j has entered. 0 or -ENOMEM; other errors are j's. */
@@ -165,8 +165,9 @@ static int damaged(const struct json_pull *j, char *why, size_t why_size)
 
 static int read_text(struct regions *r, char *why, size_t why_size)
 {
-	enum { MEMBER_VERSION, MEMBER_LOST, MEMBER_REGIONS, CNT };
-	struct json_member m[CNT] = { { .key = "version" }, { .key = "lost" }, { .key = "regions" } };
+	enum { MEMBER_VERSION, MEMBER_PID, MEMBER_LOST, MEMBER_REGIONS, CNT };
+	struct json_member m[CNT] = { { .key = "version" }, { .key = "pid" }, { .key = "lost" },
+				      { .key = "regions" } };
 	struct json_pull j;
 	uint64_t version;
 	int err;
@@ -181,6 +182,7 @@ static int read_text(struct regions *r, char *why, size_t why_size)
 		snprintf(why, why_size, "this version of tachbpf did not write it");
 		return -EBADMSG;
 	}
+	json_member_count(&m[MEMBER_PID], &r->pid);
 	err = note_regions(r, &j);
 	if (err)
 		snprintf(why, why_size, "%s", strerror(-err));

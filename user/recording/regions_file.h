@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * regions_file.h - the regions that a program marked while it was recorded: FILE.regions.json next
- * to the recording FILE. The Python package writes it (packaging/python/tachbpf/_region.py):
+ * to the recording FILE, or DIR.regions.json next to the directory DIR. The Python package writes it (packaging/python/tachbpf/_region.py):
  *
  *   { "version": 1, "pid": 12, "begin_ns": ..., "end_ns": ..., "lost": 0,
  *     "regions": [ [ "parse", THREAD, BEGIN_NS, END_NS, { "file": "a.csv", "rows": 7 } ], ... ] }
  *
- * "lost": regions beyond the limit. The one that ended first comes first.
+ * "lost": regions beyond the limit. The one that ended first comes first; those that were still open
+ * at the end come last, the outer one first.
  */
 #ifndef TACHBPF_REGIONS_FILE_H
 #define TACHBPF_REGIONS_FILE_H
@@ -15,8 +16,9 @@
 
 #include "base/output.h"
 #include "base/util.h"
-#include "base/writer.h"
 #include "model/region.h"
+
+struct writer;
 
 #define REGIONS_BESIDE_SUFFIX ".regions.json"
 
@@ -33,9 +35,10 @@ struct regions {
 	struct region_place *list;	/* cnt of them: where they are in the text */
 	size_t cnt, cap;
 	uint64_t lost;
+	uint64_t pid;			/* of the program; 0: of several, or unknown */
 };
 
-/* Returns where the regions of a recording are. False: the path is too long. */
+/* Returns where the regions of a recording, a file or directory, are. False: the path is too long. */
 bool regions_path(const char *recording, char out[PATH_MAX]);
 
 /*
@@ -44,7 +47,7 @@ bool regions_path(const char *recording, char out[PATH_MAX]);
  */
 int regions_read(struct regions *r, int dirfd, const char *name, char *why, size_t why_size);
 /*
- * Passes every region on, one inside another after the outer one: by begin, and of those that begin
+ * Passes every region on, one inside another after the outer one: by begin, of those that begin
  * together the longest first. region: valid until each() returns, which returns 0 or an error. 0, or
  * that error.
  */
@@ -66,9 +69,11 @@ struct regions_out {
 /* Writes a region; the file appears at the end. 0 or -errno. */
 int regions_out_add(struct regions_out *o, const struct profile_region *region);
 /*
- * Ends it. err: 0, and the recording gets the file; without regions, that of an earlier recording is
+ * Ends it. err: 0, and the recording gets the file; without regions, that of an earlier one is
  * removed. Or the error of writing the recording. Returns err, or -errno after logging.
  */
 int regions_out_end(struct regions_out *o, int err);
+/* Removes the file of an earlier recording of that name, if it is one of ours. */
+void regions_remove(const char *recording);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/writer.h"
 #include "recording/regions_file.h"
 
 static int start(struct regions_out *o)
@@ -72,13 +73,15 @@ int regions_out_add(struct regions_out *o, const struct profile_region *region)
 	return o->w->err;
 }
 
-static void remove_old(const char *recording)
+void regions_remove(const char *recording)
 {
 	struct regions old;
 	char path[PATH_MAX], why[128];
 
-	if (regions_path(recording, path) && !regions_read(&old, AT_FDCWD, path, why, sizeof(why)))
-		unlink(path);
+	if (!regions_path(recording, path) || regions_read(&old, AT_FDCWD, path, why, sizeof(why)))
+		return;
+	unlink(path);
+	regions_free(&old);
 }
 
 int regions_out_end(struct regions_out *o, int err)
@@ -86,7 +89,7 @@ int regions_out_end(struct regions_out *o, int err)
 	int own_err;
 
 	if (!err && !o->w)
-		remove_old(o->recording);
+		regions_remove(o->recording);
 	if (!o->w)
 		return err;
 	writer_text(o->w, "\n],\"lost\":");

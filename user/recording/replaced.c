@@ -316,6 +316,8 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 			!old_file || o->st[MAIN].st_size;
 	if (kind != PLACE_DIR)
 		find_beside(o);
+	else if (o->in_the_way[MAIN])
+		o->in_the_way[REGIONS] = o->there[REGIONS];
 	/* Of a memory recording that was killed. */
 	part_name(name, NAMES, part);
 	if (kind != PLACE_DIR && o->there[NAMES] && is_names(parent, part)) {
