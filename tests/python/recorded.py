@@ -28,8 +28,8 @@ def _may_record():
     return "" if done.returncode == 0 else f"this machine cannot record: {done.stdout.strip().splitlines()[-1]}"
 
 
-_REASON = _may_record()
-needs_root = pytest.mark.skipif(bool(_REASON), reason=_REASON)
+CANNOT = _may_record()      # why; empty: it can
+needs_root = pytest.mark.skipif(bool(CANNOT), reason=CANNOT)
 
 
 def in_thread(function, *args):

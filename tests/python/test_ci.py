@@ -80,6 +80,24 @@ def test_action(tmp_path: Path) -> None:
     assert profiled(tmp_path, "failed", f"{sys.executable} -c 'raise SystemExit(7)'").returncode == 7
 
 
+@pytest.mark.parametrize("earlier,method,path", [("", "POST", "issues/7/comments"), ("42", "PATCH", "issues/comments/42")])
+def test_a_comment_is_replaced(tmp_path: Path, earlier: str, method: str, path: str) -> None:
+    """With a gh that notes what it is asked for: the tokens and the server are GitHub's."""
+    (tmp_path / "gh").write_text(f"""#!/bin/bash
+printf '%s\\n' "$*" >> {tmp_path}/asked
+[[ $* = *--jq* ]] && echo '{earlier}'
+exit 0
+""")
+    (tmp_path / "gh").chmod(0o755)
+    (tmp_path / "tachbpf.md").write_text("**Slower:** `f`\n")
+    done = shell(step("Comment")["run"], tmp_path, PATH=f"{tmp_path}:/usr/bin:/bin", SUMMARY=str(tmp_path / "tachbpf.md"),
+                 GITHUB_REPOSITORY="me/shop", PULL_REQUEST="7")
+    assert done.returncode == 0, done
+    assert (tmp_path / "asked").read_text().splitlines()[-1] == \
+        f"api --silent --method {method} repos/me/shop/{path} -F body=@{tmp_path}/tachbpf-comment.md"
+    assert (tmp_path / "tachbpf-comment.md").read_text() == "<!-- tachbpf -->\n**Slower:** `f`\n"
+
+
 @root_only
 def test_gitlab(tmp_path: Path) -> None:
     script, = gitlab()["script"]

@@ -168,6 +168,8 @@ def test_in_a_browser(notebook, tmp_path):
         assert not page.frame.run("report.error")
         assert "burn" in page.frame.run("document.body.innerText")
         assert "sum(x * x for x in range(500))" in page.frame.run("JSON.stringify(report.graph.model.meta.sources || {})")
+        page.frame.run("report.graph.zoomTo(3)")       # where it is goes into its address, which is not the notebook's
+        page.frame.until("location.hash.includes('zoom')")
         reach = "(() => { try { return parent.document.title; } catch (e) { return e.name; } })()"
         assert page.frame.run(reach) == "SecurityError"
         assert "sum(x * x for x in range(500))" in page.text("table.tachbpf")

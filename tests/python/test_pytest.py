@@ -59,8 +59,8 @@ def entry_point():
 
 def session(directory, *options, **env):
     """Runs pytest there on a terminal of 80 columns; returns (status, output)."""
-    done = subprocess.run([sys.executable, "-m", "pytest", *entry_point(), "-p", "no:cacheprovider", "-c", os.devnull,
-                           *map(str, options)], cwd=directory, stdout=subprocess.PIPE,
+    (directory / "pytest.ini").touch()          # makes it the root
+    done = subprocess.run([sys.executable, "-m", "pytest", *entry_point(), "-p", "no:cacheprovider", *map(str, options)], cwd=directory, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, check=False,
                           env={**os.environ, "COLUMNS": "80", "PYTEST_ADDOPTS": "", **env})
     return done.returncode, done.stdout
@@ -97,7 +97,7 @@ def test_the_slowest_tests(suite):
     assert set(rows) == {"test_busy[1]", "test_busy[2]", "test_sleeps", "test_costly_setup", "test_other_thread", "test_fails"}
     assert list(rows) == sorted(rows, key=lambda name: -rows[name][0])
     for name in ("test_busy[2]", "test_costly_setup", "test_other_thread"):
-        assert rows[name][1] > SAMPLES and "work.py" in rows[name][2] and "burn" in rows[name][2]
+        assert rows[name][1] > SAMPLES and "work.py" in rows[name][2] and ("burn" in rows[name][2] or "<genexpr>" in rows[name][2])
     assert rows["test_busy[2]"][1] > 1.4 * rows["test_busy[1]"][1]
     assert rows["test_sleeps"][1] < SAMPLES
     assert max(map(len, output.partition("tachbpf: ")[2].splitlines())) <= 80
@@ -120,7 +120,7 @@ def test_the_recording_is_kept(suite, tmp_path):
     assert {s.attributes["pytest"] for s in profile.regions} == {"setup", "call", "teardown"}
     busy = profile.in_region("test_suite.py::test_busy[2]")
     assert SAMPLES < len(busy.samples) < len(profile.samples)
-    assert all(any(frame.function == "test_busy" or "site-packages" in (frame.file or "") for frame in sample.stack)
+    assert all(any(frame.function == "test_busy" or "pytest" in (frame.file or "") for frame in sample.stack)
                for sample in busy.samples)
     status, output = session(suite(), f"--tachbpf-output={tmp_path}/kept")
     assert status == 4 and "exists already" in output
@@ -292,11 +292,11 @@ def test_workers(suite, tmp_path):
 @needs_root
 def test_a_real_package(tmp_path):
     """The tests that networkx has in its package, pure Python."""
-    pytest.importorskip("networkx")
+    networkx = pytest.importorskip("networkx")
     status, output = session(tmp_path, "--tachbpf", "--pyargs", "networkx.algorithms.isomorphism.tests.test_isomorphism",
-                             "networkx.algorithms.tests.test_cycles", "-q", "--tachbpf-top=0")
+                             "networkx.algorithms.tests.test_cycles", "-q", "--tachbpf-top=0", "-k", "not MinimumCycleBasis",
+                             f"--rootdir={Path(networkx.__file__).parent.parent}")
     assert status == 0, output
     rows = ROW.findall(output)
     assert len(rows) > 50 and f"tachbpf: {len(rows)} tests" in output
-    hot = "\n".join(row[3] for row in rows if int(row[1]) > SAMPLES)
-    assert "networkx" in hot or "isomorph" in hot or "cycles" in hot, output
+    assert any("networkx/" in hot for _, samples, _, hot in rows if int(samples) > SAMPLES), output

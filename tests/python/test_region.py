@@ -65,6 +65,11 @@ def test_a_region_is_a_profile(path):
     assert other.weight + busy.weight >= inner.weight > other.weight + busy.weight - 5
     with pytest.raises(tachbpf.Error, match="no region 'x'; there are busy_work, inner, other_work"):
         profile.in_region("x")
+    stale = json.loads(_region.beside(path).read_text())
+    stale["begin_ns"] = profile.meta.start_us * 1000 - 1
+    _region.beside(path).write_text(json.dumps(stale))
+    with pytest.raises(tachbpf.Error, match="or any other"):
+        tachbpf.read(path).in_region("inner")
 
 
 @needs_root
@@ -249,7 +254,7 @@ def test_a_good_file(path):
 @pytest.mark.parametrize("text, why", [
     ("", "damaged"), ("[" * 100_000, "damaged"), ("[]", "version"), ("{}", "version"), ('{"version": 2}', "version"),
     *((json.dumps({**GOOD, **wrong}), "form") for wrong in (
-        {"regions": None}, {"lost": "x"}, {"regions": [1]}, {"regions": [["a", 1, 2, 3]]}, {"regions": [["a", 1, -2, 3, {}]]},
+        {"regions": None}, {"lost": "x"}, {"begin_ns": None}, {"regions": [1]}, {"regions": [["a", 1, 2, 3]]}, {"regions": [["a", 1, -2, 3, {}]]},
         {"regions": [["a", 1, 2, 1 << 63, {}]]}, {"regions": [[1, 1, 2, 3, {}]]}, {"regions": [["a", 1, 2.5, 3, {}]]},
         {"regions": [["a", 1, 2, 3, []]]})),
 ])

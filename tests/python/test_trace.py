@@ -245,7 +245,7 @@ def test_damaged_regions_cost_only_themselves(tmp_path: Path) -> None:
     writer = make_tach.Writer()
     writer.add(writer.stack([(b"/x/a.py", b"f", 3)]), tid=1, time_us=1000)
     writer.write(tmp_path / "x.tach", mode="wall")
-    _region.beside(tmp_path / "x.tach").write_text('{"version": 1, "lost": 0, "regions": [["a", 1, 3000, 2000, {}]]}')
+    _region.beside(tmp_path / "x.tach").write_text('{"version": 1, "begin_ns": 1000000, "lost": 0, "regions": [["a", 1, 3000, 2000, {}]]}')
     done = subprocess.run([find(), "convert", tmp_path / "x.tach", "-o", tmp_path / "x.pftrace"], stderr=subprocess.PIPE, text=True, check=True)
     assert done.stderr.count("\n") == 1 and "x.tach.regions.json': expected a region's end after its begin at byte" in done.stderr
     found = slices_of(decoded(tmp_path / "x.pftrace"))

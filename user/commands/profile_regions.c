@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/time.h"
 #include "commands/profile_set.h"
 #include "model/sample_filter.h"
 #include "recording/regions_file.h"
@@ -68,12 +69,15 @@ int profile_file_regions(const struct profile_file *file,
 {
 	struct passing p = { filter, meta, each, ctx };
 	struct regions regions;
-	int err;
+	int err = 0;
 
 	if (!read_regions(file, &regions))
 		return 0;
-	*lost = add_capped(*lost, regions.lost);
-	err = regions_each(&regions, pass, &p);
+	/* Else they are of an earlier recording of that name. */
+	if (regions.begin_ns / NS_PER_US >= meta->start_us) {
+		*lost = add_capped(*lost, regions.lost);
+		err = regions_each(&regions, pass, &p);
+	}
 	regions_free(&regions);
 	return err;
 }

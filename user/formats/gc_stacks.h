@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* gc_stacks.h - which stacks (model/stacks.h) are in a garbage collection: they have a <GC> frame. */
+/* gc_stacks.h - which stacks (model/stacks.h) are in a garbage collection: with a <GC> frame. */
 #ifndef TACHBPF_GC_STACKS_H
 #define TACHBPF_GC_STACKS_H
 

@@ -40,11 +40,10 @@ struct sink *aggregate_open(const struct aggregate_format *format, const struct 
 static int check_unit(struct aggregate *a, enum profile_unit unit)
 {
 	const struct sink_ops *ops = a->format->ops;
+	int err = sink_check_unit(ops, unit);
 
-	if (unit == UNIT_BYTES && ops->no_bytes) {
-		log_error("%s cannot hold bytes of memory: %s", ops->name, ops->no_bytes);
-		return SINK_REPORTED;
-	}
+	if (err)
+		return err;
 	if (a->format->one_unit && a->begun && unit != a->unit) {
 		log_error("these profiles have different units (samples, bytes, nanoseconds): use "
 			  "%s with one unit at a time", ops->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sink.c - shared by sinks: copies of what they need later, the limit of sizes. See sink.h. */
+/* sink.c - shared by sinks: copies of what they need later, limits of sizes, units. See sink.h. */
 #include "model/sink.h"
 
 #include <stdlib.h>
@@ -18,6 +18,14 @@ int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t byt
 	log_error("as %s this would be about %.1f GiB, more than %.1f GiB: filter samples with "
 		  "--thread, --from and --to, choose a format that aggregates them, or use --force",
 		  ops->name, (double)bytes / gib, (double)max_bytes / gib);
+	return SINK_REPORTED;
+}
+
+int sink_check_unit(const struct sink_ops *ops, enum profile_unit unit)
+{
+	if (unit != UNIT_BYTES || !ops->no_bytes)
+		return 0;
+	log_error("%s cannot hold bytes of memory: %s", ops->name, ops->no_bytes);
 	return SINK_REPORTED;
 }
 

@@ -137,6 +137,9 @@ static inline int sink_pass(void *ctx, const struct event *ev)
  */
 int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t bytes);
 
+/* Returns 0 if the format can express this unit, or SINK_REPORTED after logging why not. */
+int sink_check_unit(const struct sink_ops *ops, enum profile_unit unit);
+
 /* Makes a copy that owns its strings; returns false if there is no memory, with nothing to free. */
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from);
 void sink_meta_free(struct profile_meta *meta);

@@ -165,8 +165,9 @@ static int damaged(const struct json_pull *j, char *why, size_t why_size)
 
 static int read_text(struct regions *r, char *why, size_t why_size)
 {
-	enum { MEMBER_VERSION, MEMBER_PID, MEMBER_LOST, MEMBER_REGIONS, CNT };
-	struct json_member m[CNT] = { { .key = "version" }, { .key = "pid" }, { .key = "lost" },
+	enum { MEMBER_VERSION, MEMBER_PID, MEMBER_BEGIN, MEMBER_LOST, MEMBER_REGIONS, CNT };
+	struct json_member m[CNT] = { { .key = "version" }, { .key = "pid" },
+				      { .key = "begin_ns" }, { .key = "lost" },
 				      { .key = "regions" } };
 	struct json_pull j;
 	uint64_t version;
@@ -177,6 +178,7 @@ static int read_text(struct regions *r, char *why, size_t why_size)
 	if (!json_members(&j, m, CNT) || !json_pull_finish(&j))
 		return damaged(&j, why, why_size);
 	if (!json_member_count(&m[MEMBER_VERSION], &version) || version != VERSION ||
+	    !json_member_count(&m[MEMBER_BEGIN], &r->begin_ns) ||
 	    !json_member_count(&m[MEMBER_LOST], &r->lost) ||
 	    !json_member_enter(&m[MEMBER_REGIONS], JT_ARRAY, &j)) {
 		snprintf(why, why_size, "this version of tachbpf did not write it");

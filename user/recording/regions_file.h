@@ -35,6 +35,7 @@ struct regions {
 	struct region_place *list;	/* cnt of them: where they are in the text */
 	size_t cnt, cap;
 	uint64_t lost;
+	uint64_t begin_ns;		/* when keeping began, during the recording */
 	uint64_t pid;			/* of the program; 0: of several, or unknown */
 };
 
@@ -63,6 +64,7 @@ struct regions_out {
 	struct output_file file;
 	struct writer *w;		/* NULL: there was no region yet */
 	size_t cnt;
+	uint64_t begin_ns;		/* of the first region */
 	uint64_t lost;			/* of the others; beyond REGIONS_MAX it counts, too */
 };
 

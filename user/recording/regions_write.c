@@ -69,6 +69,8 @@ int regions_out_add(struct regions_out *o, const struct profile_region *region)
 		return err;
 	writer_text(o->w, o->cnt ? ",\n" : "\n");
 	put_region(o->w, region);
+	if (!o->cnt || region->begin_ns < o->begin_ns)
+		o->begin_ns = region->begin_ns;
 	o->cnt++;
 	return o->w->err;
 }
@@ -92,7 +94,9 @@ int regions_out_end(struct regions_out *o, int err)
 		regions_remove(o->recording);
 	if (!o->w)
 		return err;
-	writer_text(o->w, "\n],\"lost\":");
+	writer_text(o->w, "\n],\"begin_ns\":");
+	writer_uint(o->w, o->begin_ns);
+	writer_text(o->w, ",\"lost\":");
 	writer_uint(o->w, o->lost);
 	writer_text(o->w, "}\n");
 	own_err = writer_flush(o->w);

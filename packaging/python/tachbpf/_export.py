@@ -11,7 +11,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 from ._columns import Columns
-from ._model import STATUS, Meta, Thread
+from ._model import STATUS, Thread
 from ._program import Error
 from ._rows import DETAIL_OF_PYTHON, HAS_FILE
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 # The columns that every kind of table has, in this order; `stack` is last.
-NAMES = ("pid", "comm", "container", "thread", "thread_name", "time", "status", "weight", "function", "file", "line", "stack")
+NAMES = ("pid", "comm", "container", "thread", "thread_name", "time", "status", "weight", "function", "file", "line",
+         "stack")
 
 
 def need(module: str, extra: str) -> Any:
@@ -206,9 +207,3 @@ class _Pandas:
 def pandas_frame(columns: Columns, names: Names, base_us: Optional[int]) -> pandas.DataFrame:
     frame: pandas.DataFrame = _Pandas(columns, names, base_us).frame()
     return frame
-
-
-def common(metas: list[Meta], name: str) -> Any:
-    """The value that all have; None: they differ, or it is not known."""
-    values = {repr(getattr(meta, name)): getattr(meta, name) for meta in metas}
-    return next(iter(values.values())) if len(values) == 1 else None

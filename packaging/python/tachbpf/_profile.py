@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 SHOWN_ROWS = 10
+HEADS = (("own %", "right"), ("total %", "right"), ("function", "left"), ("place", "left"))
 
 
 class ProfileWarning(UserWarning):
@@ -105,8 +106,8 @@ class _Process:
         python, interval, utc = self.number("python"), self.number("interval_us"), self.number("start_utc_ns")
         features = self.number("features", -1)
         return Meta(
-            pid=self.number("pid"), comm=self.text("comm"), program=self.text("program"), container=self.text("container"),
-            image=self.text("image"), platform=self.text("platform"), mode=self.text("mode"), unit=self.text("unit"),
+            pid=self.number("pid"), comm=self.text("comm"), program=self.text("program"),
+            container=self.text("container"), image=self.text("image"), platform=self.text("platform"), mode=self.text("mode"), unit=self.text("unit"),
             event=self.text("event"), type=self.text("type"), type_unit=self.text("type_unit"),
             python=f"{python >> 16}.{python >> 8 & 255}.{python & 255}" if python else None,
             interval=interval / 1e6 if interval else None, start=_time(utc) if utc else None,
@@ -125,17 +126,24 @@ def _time(utc_ns: int) -> Optional[datetime]:
 
 
 def _losses(c: Columns) -> dict[int, dict[str, int]]:
-    """By process and cause."""
+    """By process and cause, as far as there are any."""
     found: dict[int, dict[str, int]] = {}
     for process, cause, count in zip(c["loss.process"], c["loss.cause"], c["loss.count"]):
         causes = found.setdefault(process, {})
-        causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
+        if count:
+            causes[c.strings[cause]] = causes.get(c.strings[cause], 0) + count
     return found
+
+
+def _common(metas: list[Meta], name: str) -> Any:
+    """The value that all have; None: they differ, or it is not known."""
+    values = {repr(getattr(meta, name)): getattr(meta, name) for meta in metas}
+    return next(iter(values.values())) if len(values) == 1 else None
 
 
 def _together(processes: list[Meta], files: list[Meta]) -> Meta:
     """What is the same in all processes, with the first start, the longest duration and the losses of their files."""
-    same = {f.name: _export.common(processes, f.name) for f in fields(Meta)}
+    same = {f.name: _common(processes, f.name) for f in fields(Meta)}
     losses: dict[str, int] = {}
     for cause, count in ((cause, count) for meta in files for cause, count in meta.losses.items()):
         losses[cause] = losses.get(cause, 0) + count
@@ -174,6 +182,11 @@ class Samples(SequenceABC[Sample]):
 
     def __repr__(self) -> str:
         return f"<{len(self):,} samples>"
+
+
+def _html_row(row: Row) -> str:
+    cells = (f"{row.own_pct:.2f}", f"{row.total_pct:.2f}", html.escape(row.function), html.escape(row.place))
+    return "<tr>" + "".join(f"<td style='text-align:{align}'>{cell}</td>" for cell, (_, align) in zip(cells, HEADS)) + "</tr>"
 
 
 @lru_cache(maxsize=256)
@@ -325,6 +338,8 @@ class Profile:
         found = _region.Regions()
         for path in self.paths:
             spans = _region.read(pathlib.Path(path))
+            if spans.begin_ns < (self._base_us or 0) * 1000:
+                continue        # of an earlier recording of that name, which another program has replaced
             found += spans
             found.lost += spans.lost
         return found
@@ -374,20 +389,18 @@ class Profile:
 
     def __repr__(self) -> str:
         rows = self.functions()
-        shown = [f"{row.own_pct:6.2f} {row.total_pct:6.2f}  {row.function}  {row.place}".rstrip() for row in rows[:SHOWN_ROWS]]
+        shown = [f"{row.own_pct:6.2f} {row.total_pct:6.2f}  {row.function}  {row.place}".rstrip()
+                 for row in rows[:SHOWN_ROWS]]
         more = [f"... and {len(rows) - SHOWN_ROWS} more functions"] if len(rows) > SHOWN_ROWS else []
         return "\n".join([self._title(), "", " own %  total  function", *shown, *more])
 
     def _repr_html_(self) -> str:
         """The hottest functions, for notebooks."""
         rows = self.functions()
-        cells = "".join(f"<tr><td style='text-align:right'>{row.own_pct:.2f}</td><td style='text-align:right'>{row.total_pct:.2f}"
-                        f"</td><td style='text-align:left'>{html.escape(row.function)}</td><td style='text-align:left'>"
-                        f"{html.escape(row.place)}</td></tr>" for row in rows[:SHOWN_ROWS])
+        heads = "".join(f"<th style='text-align:{align}'>{head}</th>" for head, align in HEADS)
         more = f"<p>... and {len(rows) - SHOWN_ROWS} more functions</p>" if len(rows) > SHOWN_ROWS else ""
-        return (f"<p>{html.escape(self._title())}</p><table><thead><tr><th>own %</th><th>total %</th>"
-                f"<th style='text-align:left'>function</th><th style='text-align:left'>place</th></tr></thead>"
-                f"<tbody>{cells}</tbody></table>{more}")
+        return (f"<p>{html.escape(self._title())}</p><table><thead><tr>{heads}</tr></thead>"
+                f"<tbody>{''.join(map(_html_row, rows[:SHOWN_ROWS]))}</tbody></table>{more}")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(repr(self))

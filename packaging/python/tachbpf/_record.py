@@ -149,6 +149,7 @@ class Recording:
             process.stdin.close()
         except BrokenPipeError:     # it has ended: by `duration`, or an error
             pass
+        process.stdout.read()       # with `json`, more than a pipe holds
         status = process.wait()
         process.stdout.close()
         self._stderr.seek(0)

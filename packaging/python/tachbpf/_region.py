@@ -113,9 +113,13 @@ class Span(NamedTuple):
 
 
 class Regions(list[Span]):
-    """The spans of a recording, in the order in which they ended. `lost`: how many are missing."""
+    """The spans of a recording, in the order in which they ended.
+
+    lost: how many are missing. begin_ns: when the recording began, CLOCK_MONOTONIC.
+    """
 
     lost: int = 0
+    begin_ns: int = 0
 
 
 # ---- writing ----
@@ -235,9 +239,9 @@ def read(recording: Path) -> Regions:
         raise Error(f"{path} is damaged: {error}") from error
     if not isinstance(content, dict) or content.get("version") != 1:
         raise Error(f"{path} was not written by this version of tachbpf")
-    rows, lost = content.get("regions"), content.get("lost")
-    if not isinstance(rows, list) or not isinstance(lost, int) or not all(map(_is_span, rows)):
+    rows, lost, begin_ns = content.get("regions"), content.get("lost"), content.get("begin_ns")
+    if not (isinstance(rows, list) and isinstance(lost, int) and isinstance(begin_ns, int) and all(map(_is_span, rows))):
         raise Error(f"{path} is damaged: it does not have the form of regions")
     found.extend(sorted((Span(*row) for row in rows), key=lambda span: span.end_ns))
-    found.lost = lost
+    found.lost, found.begin_ns = lost, begin_ns
     return found

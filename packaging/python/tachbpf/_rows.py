@@ -145,8 +145,9 @@ def _change(before: _Side, after: _Side, key: tuple[str, str, str], errors: floa
     assert some
     lines = [row.line for row in (a, b) if row and row.line]
     noise = 100 * errors * math.sqrt(max(0.0, before.variance(key) + after.variance(key)))
-    return Change(some.function, some.file, min(lines, default=None), some.kind, a, b,
-                  (b.own_pct if b else 0) - (a.own_pct if a else 0), (b.total_pct if b else 0) - (a.total_pct if a else 0), noise)
+    own = (b.own_pct if b else 0) - (a.own_pct if a else 0)
+    total = (b.total_pct if b else 0) - (a.total_pct if a else 0)
+    return Change(some.function, some.file, min(lines, default=None), some.kind, a, b, own, total, noise)
 
 
 def diff(a: Columns, b: Columns, native: bool, detail: bool) -> list[Change]:

@@ -6,10 +6,11 @@ import hashlib
 import html
 import os
 import re
+import sys
 from pathlib import Path
 
 from . import _program
-from ._tests import PACKAGES, Comparison, Measured
+from ._tests import Comparison, Measured
 
 PAGES_MAX = 200     # flame graphs of a session: those of the slowest tests
 NAME_MAX = 80       # characters of a test's name in a file's name
@@ -32,13 +33,11 @@ def shortened(text: str, width: int) -> str:
 
 
 def _short_file(file: str) -> str:
-    """A file by its path from this directory, or in its package; of others, the directory and the name."""
-    here = os.path.join(os.getcwd(), "")
-    if file.startswith(here):
-        return file[len(here):]
-    for packages in PACKAGES:
-        if packages in file:
-            return file.rpartition(packages)[2]
+    """A file by its path from this directory, or from where it is imported; of others, the directory and the name."""
+    for place in (os.getcwd(), *sorted(sys.path, key=len, reverse=True)):
+        base = os.path.join(place, "")
+        if place and file.startswith(base):
+            return file[len(base):]
     return os.path.join(*Path(file).parts[-2:])
 
 

@@ -33,8 +33,9 @@ INTERVAL_US = 2000                      # cpu_raw's, native_opcodes' and wall_zs
 
 def test_the_list_of_formats():
     listed = [line.split()[0] for line in good("convert", "--format", "help").splitlines()]
-    assert listed == ["tach", "collapsed", "speedscope", "gecko", "pprof", "gperftools", "gperftools-perl",
-                      "gperftools-native", "pstats", "jsonl", "csv", "parquet", "columns", "flamegraph", "heatmap", "svg"]
+    assert listed == ["tach", "collapsed", "speedscope", "gecko", "perfetto", "chrome", "pprof", "gperftools",
+                      "gperftools-perl", "gperftools-native", "pstats", "jsonl", "csv", "parquet", "columns", "flamegraph",
+                      "heatmap", "svg"]
 
 
 def test_parquet_without_pyarrow(tmp_path):

@@ -44,6 +44,18 @@ def test_units_are_not_compared_unless_it_is_forced():
     assert (found["a"]["unit"], found["b"]["unit"]) == ("samples", "bytes")
 
 
+def test_time_is_in_seconds(tmp_path):
+    """As in report: of a file whose weights are times."""
+    path = tmp_path / "x.speedscope.json"
+    path.write_text(json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f", "file": "a.py"}]},
+        "profiles": [{"type": "sampled", "name": "thread 7", "unit": "milliseconds", "startValue": 0, "endValue": 2375,
+                      "samples": [[0], [0]], "weights": [375, 2000]}]}))
+    assert "2.375 s sampled (100 %)" in good("diff", path, path).splitlines()[0]
+    assert "2.375 s sampled, " in good("diff", "--format", "markdown", path, path)
+    assert "2.375 s sampled in 2 events" in good("info", path)
+
+
 def test_lengths_do_not_matter(tmp_path):
     """Shares are compared: a recording that is ten times as long is no difference."""
     a = profile(tmp_path / "a.tach", {"f": 60, "g": 40})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_columns.c - which columns the sink writes for samples, and for what they refer to. The Python
- * package reads the same columns in tests/python.
+ * test_columns.c - which columns the sink writes for samples, and for what they refer to. The
+ * Python package reads the same columns in tests/python.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -166,7 +166,8 @@ static void test_cpu_gaps(void **state)
 	add_gaps(&t);
 	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n6000 2 begin f\n"
 			 "7500 2 begin g\n8500 2 end\n8500 2 end\n9001 2 begin f\n"
-			 "9001 2 begin g\n9001 2 end\n10001 2 end\n5000 1 instant profile with facts\n");
+			 "9001 2 begin g\n9001 2 end\n10001 2 end\n"
+			 "5000 1 instant profile with facts\n");
 }
 
 static void assert_event(struct json_doc *o, int i, const char *name, const char *ts,
@@ -194,8 +195,8 @@ static void test_chrome(void **state)
 	b = export_close(&t);
 	o = parse_json(&b);
 	assert_int_equal(json_length(o, "traceEvents"), 8);
-	assert_json(o, "traceEvents.0", "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"process_name\","
-					"\"args\":{\"name\":\"7\"}}");
+	assert_json(o, "traceEvents.0", "{\"ph\":\"M\",\"pid\":7,\"tid\":7,"
+					"\"name\":\"process_name\",\"args\":{\"name\":\"7\"}}");
 	assert_event(o, 3, "g", "7500.001", "999.999");
 	assert_event(o, 4, "f", "6000", "2500");
 	assert_json(o, "traceEvents.4.args", "{\"file\":\"/x/a.py\",\"line\":3}");
@@ -234,18 +235,21 @@ static void test_states(void **state)
 static void test_tasks(void **state)
 {
 	struct export_test t = started(&sink_perfetto, MODE_UNKNOWN);
-	uint32_t f = export_frame(&t, "a.py", "f", 3), a[2] = { f, 0 }, b[2] = { f, 0 };
+	uint32_t f = export_frame(&t, "a.py", "f", 3), main = export_frame(&t, "a.py", "main", 9);
+	uint32_t a[] = { f, 0, main }, b[] = { f, 0, main };
 
 	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<task a>", &a[1]), 0);
 	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<task b>", &b[1]), 0);
 	export_begin(&t);
-	export_event(&t, 7, 5000, 1, 2, a);
-	export_event(&t, 7, 6000, 1, 2, b);
+	export_event(&t, 7, 5000, 1, 3, a);
+	export_event(&t, 7, 6000, 1, 3, b);
 	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n"
-			 "5000 2 begin <task a>\n5000 2 begin f\ntrack 3 of 2: <task a>\n"
+			 "5000 2 begin main\n5000 2 begin <task a>\n5000 2 begin f\n"
+			 "track 3 of 2: <task a>\n"
 			 "5000 3 begin f\n6000 2 end\n6000 2 end\n6000 2 begin <task b>\n"
 			 "6000 2 begin f\ntrack 4 of 2: <task b>\n6000 3 end\n6000 4 begin f\n"
-			 "7000 2 end\n7000 2 end\n7000 4 end\n5000 1 instant profile with facts\n");
+			 "7000 2 end\n7000 2 end\n7000 2 end\n7000 4 end\n"
+			 "5000 1 instant profile with facts\n");
 }
 
 /* Samples of events last no time. */
@@ -258,8 +262,21 @@ static void test_events(void **state)
 	export_begin(&t);
 	export_event(&t, 7, 6000, 1, 1, &f);
 	export_event(&t, 7, 6500, 3, 0, NULL);
-	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n6000 2 instant openat\\x0a\n"
-			 "6500 2 instant openat\\x0a with facts\n5000 1 instant profile with facts\n");
+	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n"
+			 "6000 2 instant openat\\x0a\n"
+			 "6500 2 instant openat\\x0a with facts\n"
+			 "5000 1 instant profile with facts\n");
+}
+
+static void test_no_bytes(void **state)
+{
+	struct export_test t = { .meta = { .unit = UNIT_BYTES } };
+
+	export_open(&t, &sink_perfetto);
+	assert_int_equal(t.s->ops->begin(t.s, &t.meta, intern_tables(t.in)), SINK_REPORTED);
+	assert_int_equal(t.s->ops->close(t.s), SINK_REPORTED);
+	close(t.args.fd);
+	intern_free(t.in);
 }
 
 /* Names are hostile, times are those of a damaged file: Chrome's is still JSON, and printable. */
@@ -414,7 +431,8 @@ int main(void)
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_cpu_gaps),
 		cmocka_unit_test(test_chrome), cmocka_unit_test(test_states),
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_events),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_no_bytes), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_regions), cmocka_unit_test(test_regions_of_threads),
 		cmocka_unit_test(test_regions_in_chrome), cmocka_unit_test(test_too_many_overlap),
 	};

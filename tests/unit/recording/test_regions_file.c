@@ -8,7 +8,7 @@
 
 #include <fcntl.h>
 
-#define FILE_OF(rows) "{\"version\":1,\"pid\":7,\"lost\":3,\"regions\":[" rows "]}\n"
+#define FILE_OF(rows) "{\"version\":1,\"pid\":7,\"begin_ns\":9,\"lost\":3,\"regions\":[" rows "]}\n"
 
 static char dir[] = "/tmp/test_regions_file.XXXXXX";
 static char why[128];
@@ -69,7 +69,7 @@ static void test_in_order(void **state)
 
 	assert_int_equal(parse(&r, FILE_OF(ROWS), strlen(FILE_OF(ROWS))), 0);
 	assert_int_equal(r.cnt, 5);
-	assert_int_equal(r.lost, 3);
+	assert_true(r.lost == 3 && r.begin_ns == 9 && r.pid == 7);
 	assert_regions(&r, TEXT);
 	regions_free(&r);
 }
@@ -97,9 +97,9 @@ static void test_damaged(void **state)
 		{ "", "expected an object at byte 0" },
 		{ "[]", "expected an object at byte 0" },
 		{ "{\"my\":\"settings\"}", "this version of tachbpf did not write it" },
-		{ "{\"version\":2,\"lost\":0,\"regions\":[]}", "this version" },
-		{ "{\"version\":1,\"regions\":[]}", "this version" },
-		{ "{\"version\":1,\"lost\":0,\"regions\":{}}", "this version" },
+		{ "{\"version\":2,\"begin_ns\":9,\"lost\":0,\"regions\":[]}", "this version" },
+		{ "{\"version\":1,\"begin_ns\":9,\"regions\":[]}", "this version" },
+		{ "{\"version\":1,\"begin_ns\":9,\"lost\":0,\"regions\":{}}", "this version" },
 		{ FILE_OF("") "x", "expected nothing more" },
 		{ FILE_OF("7"), "expected an array" },
 		{ FILE_OF("[]"), "expected a region's next part" },
@@ -150,7 +150,7 @@ static int parse_many(struct regions *r, const char *head, const char *part, siz
 	return err;
 }
 
-#define HEAD "{\"version\":1,\"lost\":0,\"regions\":["
+#define HEAD "{\"version\":1,\"begin_ns\":9,\"lost\":0,\"regions\":["
 #define ROW "[\"a\",1,2,3,{}]"
 
 static void test_limits(void **state)
@@ -200,6 +200,7 @@ static void test_written_again(void **state)
 	assert_int_equal(regions_out_end(&out, 0), 0);
 	assert_int_equal(regions_read(&back, AT_FDCWD, path, why, sizeof(why)), 0);
 	assert_int_equal(back.lost, 3);
+	assert_int_equal(back.begin_ns, 10);
 	assert_regions(&back, TEXT);
 	assert_int_equal(regions_out_end(&none, -ENOSPC), -ENOSPC);
 	assert_int_equal(access(path, F_OK), 0);

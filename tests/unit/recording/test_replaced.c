@@ -11,7 +11,7 @@
 
 #define TACH "HCAT and more"		/* the magic number, little-endian */
 #define SOURCES "{\"version\":1,\"sources\":[]}"
-#define REGIONS "{\"version\":1,\"lost\":0,\"regions\":[]}"
+#define REGIONS "{\"version\":1,\"begin_ns\":1,\"lost\":0,\"regions\":[]}"
 #define SESSION "{\"processes\":[{\"file\":\"x.tach\",\"pid\":1}]}"
 
 static char top[64];

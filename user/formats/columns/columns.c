@@ -293,7 +293,9 @@ static int columns_event(struct sink *sink, const struct event *ev)
 
 	if (c->err)
 		return c->err;
-	if (!c->active || ev->nframes > EVENT_MAX_FRAMES || !frames_known(c, ev))
+	if (!c->active)
+		return -EINVAL;
+	if (ev->nframes > EVENT_MAX_FRAMES || !frames_known(c, ev))
 		return c->err = -EINVAL;
 	return c->skipped ? 0 : (c->err = add_sample(c, ev));
 }

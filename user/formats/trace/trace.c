@@ -4,10 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/text.h"
-#include "model/native_frame.h"
 
 static struct trace *to_trace(struct sink *s)
 {
@@ -58,6 +54,9 @@ int trace_begin(struct sink *s, const struct profile_meta *meta,
 		return t->err;
 	if (t->process || (t->begun && !t->args.many))
 		return -EINVAL;
+	trace_fail(t, sink_check_unit(t->sink.ops, meta->unit));
+	if (t->err)
+		return t->err;
 	if (!t->begun)
 		t->ops->head(t);
 	t->begun = true;
@@ -141,21 +140,4 @@ int trace_close(struct sink *s)
 	free(t->w);
 	free(t);
 	return err;
-}
-
-char *trace_function(const struct trace *t, uint32_t label)
-{
-	const struct profile_tables *tables = stacks_tables(t->stacks);
-	const struct string_ref *func = &tables->strings[tables->frames[label].func];
-
-	return text_escape(func->data, func->len);
-}
-
-char *trace_file(const struct trace *t, uint32_t label)
-{
-	const struct profile_tables *tables = stacks_tables(t->stacks);
-	const struct frame *f = &tables->frames[label];
-	const struct string_ref *file = &tables->strings[f->file];
-
-	return frame_has_file(f->kind, file) ? text_escape(file->data, file->len) : strdup("");
 }

@@ -51,7 +51,7 @@ struct trace_lane {
 	enum trace_lane_kind kind;
 	uint64_t id;			/* from 1, unique in the file */
 	uint64_t parent;		/* id of the lane to which it belongs; 0: none */
-	int64_t pid, tid;		/* of its thread; of another lane in Chrome's, a made-up tid */
+	int64_t pid, tid;		/* of its thread; made up for another lane */
 	char *name;			/* printable */
 	const char *what;		/* name without that of parent; in it */
 	struct trace_slice *open;	/* outermost first */
@@ -116,10 +116,6 @@ int trace_region(struct sink *s, const struct profile_region *region);
 int trace_end(struct sink *s, const struct profile_stats *stats);
 int trace_close(struct sink *s);
 
-/* The texts of a function, to be freed; NULL: no memory. place: "FILE:LINE", "" if it has none. */
-char *trace_function(const struct trace *t, uint32_t label);
-char *trace_file(const struct trace *t, uint32_t label);
-
 /* Keeps the first error: 0 or -errno. */
 void trace_fail(struct trace *t, int err);
 
@@ -131,11 +127,11 @@ void trace_fail(struct trace *t, int err);
 #define TRACE_MADE_UP_PID (1 << 23)
 #define TRACE_MADE_UP_TID (1ll << 30)
 
-/* Sets up a lane and writes it. name (any bytes) is copied. Returns 0 or -ENOMEM. */
+/* Sets up a lane and writes it. name (printable) is copied. Returns 0 or -ENOMEM. */
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name);
 /*
- * The same for a lane below that of a thread. what: any bytes of a task, which are its name; others'
- * is printable, and comes after the thread's name.
+ * The same for a lane below that of a thread. what: of a task its name; others' comes after the
+ * thread's name, where a format has no lanes below others.
  */
 int trace_lane_below(struct trace *t, struct trace_lane *lane, enum trace_lane_kind kind,
 		     const struct trace_lane *thread, const char *what);
@@ -146,6 +142,10 @@ int trace_lane_below(struct trace *t, struct trace_lane *lane, enum trace_lane_k
 int trace_lane_show(struct trace *t, struct trace_lane *lane, uint64_t now_ns,
 		    const struct trace_name *names, size_t cnt);
 void trace_lane_free(struct trace_lane *lane);
+
+/* Return a function's name and file ("": it has none), printable, to be freed; NULL: no memory. */
+char *trace_function(const struct trace *t, uint32_t label);
+char *trace_file(const struct trace *t, uint32_t label);
 
 /* ---- trace_regions.c: the regions of a thread ---- */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* trace_lanes.c - the open slices of each lane. See trace.h. */
+/* trace_lanes.c - the open slices of each lane, and the texts of functions. See trace.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "formats/trace/trace.h"
-#include "model/thread_names.h"
+#include "model/native_frame.h"
 
 /* Takes ownership of name; what is its end. */
 static int start(struct trace *t, struct trace_lane *lane, char *name, size_t what_bytes)
@@ -23,15 +23,14 @@ static int start(struct trace *t, struct trace_lane *lane, char *name, size_t wh
 
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
 {
-	char *printable = text_escape(name, strlen(name));
+	char *copy = strdup(name);
 
-	return start(t, lane, printable, printable ? strlen(printable) : 0);
+	return start(t, lane, copy, copy ? strlen(copy) : 0);
 }
 
 int trace_lane_below(struct trace *t, struct trace_lane *lane, enum trace_lane_kind kind,
 		     const struct trace_lane *thread, const char *what)
 {
-	size_t len = utf8_cut(thread->name, strlen(thread->name), THREAD_NAME_BYTES);
 	char *name;
 
 	lane->kind = kind;
@@ -40,7 +39,7 @@ int trace_lane_below(struct trace *t, struct trace_lane *lane, enum trace_lane_k
 	lane->tid = TRACE_MADE_UP_TID + (int64_t)t->lane_cnt + 1;
 	if (kind == LANE_TASK)
 		return trace_lane_start(t, lane, what);
-	if (asprintf(&name, "%.*s: %s", (int)len, thread->name, what) < 0)
+	if (asprintf(&name, "%s: %s", thread->name, what) < 0)
 		return -ENOMEM;
 	return start(t, lane, name, strlen(what));
 }
@@ -84,4 +83,23 @@ void trace_lane_free(struct trace_lane *lane)
 {
 	free(lane->name);
 	free(lane->open);
+}
+
+/* ---- functions ---- */
+
+char *trace_function(const struct trace *t, uint32_t label)
+{
+	const struct profile_tables *tables = stacks_tables(t->stacks);
+	const struct string_ref *func = &tables->strings[tables->frames[label].func];
+
+	return text_escape(func->data, func->len);
+}
+
+char *trace_file(const struct trace *t, uint32_t label)
+{
+	const struct profile_tables *tables = stacks_tables(t->stacks);
+	const struct frame *f = &tables->frames[label];
+	const struct string_ref *file = &tables->strings[f->file];
+
+	return frame_has_file(f->kind, file) ? text_escape(file->data, file->len) : strdup("");
 }

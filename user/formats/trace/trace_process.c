@@ -29,7 +29,9 @@ struct trace_thread {
 	struct trace_lane *task;	/* in which it is now; NULL: in none */
 	struct trace_regions regions;
 	bool seen;
-	uint64_t at_ns, own_ns;		/* of the last sample: its time, and for how long it stands */
+	uint32_t stack;			/* that is shown; UINT32_MAX: none */
+	uint8_t status;
+	uint64_t at_ns, own_ns;		/* of the last sample: its time; its weight as time */
 };
 
 struct trace_process {
@@ -52,7 +54,8 @@ static uint64_t interval_ns(const struct profile_meta *meta)
 
 struct trace_process *trace_process_new(struct trace *t, const struct profile_meta *meta)
 {
-	const struct stack_process *sp = stacks_process(t->stacks, stacks_process_cnt(t->stacks) - 1);
+	uint32_t last = stacks_process_cnt(t->stacks) - 1;
+	const struct stack_process *sp = stacks_process(t->stacks, last);
 	struct trace_process *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -106,17 +109,21 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 			uint64_t tid)
 {
 	const char *known = thread_names_find(p->meta.thread_names, tid);
-	char name[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES];
 	int err;
 
-	thread_label(NULL, tid, "thread ", name);
+	th->stack = UINT32_MAX;
+	if (known)
+		escape_text(known, strlen(known), label, sizeof(label));
+	else
+		thread_label(NULL, tid, "thread ", label);
 	th->calls.kind = LANE_THREAD;
 	th->calls.parent = p->lane.id;
 	th->calls.pid = p->lane.pid;
 	/* Made-up numbers of threads begin at 2^32. */
 	th->calls.tid = (int64_t)(tid < TRACE_MADE_UP_TID ?
 					  tid : tid % TRACE_MADE_UP_TID + TRACE_MADE_UP_TID);
-	err = trace_lane_start(t, &th->calls, known ? known : name);
+	err = trace_lane_start(t, &th->calls, label);
 	if (err || !p->states || p->event)
 		return err;
 	return trace_lane_below(t, &th->state, LANE_STATE, &th->calls, "state");
@@ -194,22 +201,28 @@ static int find_task(struct trace *t, const struct trace_thread *th, uint32_t la
 	return err;
 }
 
-/* The task's lane shows its outermost coroutine while the thread runs it. */
+/*
+ * The task's lane shows its outermost coroutine, which is inside of the innermost <task NAME>,
+ * while the thread runs it. Those who await the task are outside.
+ */
 static int show_task(struct trace *t, struct trace_thread *th, const struct stack_view *v,
 		     uint64_t now_ns)
 {
 	struct trace_lane *task = NULL;
 	struct trace_name coroutine;
+	uint32_t i;
 	int err = 0;
 
-	if (v->n && is_task(t, v->labels[v->n - 1]))
-		err = find_task(t, th, v->labels[v->n - 1], &task);
+	for (i = 0; i < v->n && !is_task(t, v->labels[i]); i++)
+		;
+	if (i < v->n)
+		err = find_task(t, th, v->labels[i], &task);
 	if (!err && th->task && th->task != task)
 		err = trace_lane_show(t, th->task, now_ns, NULL, 0);
 	th->task = task;
 	if (err || !task)
 		return err;
-	coroutine = (struct trace_name){ .label = v->labels[v->n > 1 ? v->n - 2 : 0] };
+	coroutine = (struct trace_name){ .label = v->labels[i ? i - 1 : 0] };
 	return trace_lane_show(t, task, now_ns, &coroutine, 1);
 }
 
@@ -225,6 +238,10 @@ static int show_sample(struct trace *t, struct trace_thread *th, uint64_t now_ns
 	uint32_t i;
 	int err = 0;
 
+	if (th->stack == id && th->status == status)
+		return 0;
+	th->stack = id;
+	th->status = status;
 	if (id != UINT32_MAX) {
 		v = stacks_get(t->stacks, id);
 		err = gc_stacks_has(&t->gc, t->stacks, id, &gc);
@@ -280,8 +297,8 @@ static int take_sample(struct trace *t, struct trace_thread *th, const struct ev
 		now_ns = th->at_ns;
 	th->seen = true;
 	th->at_ns = now_ns;
-	th->own_ns = p->meta.unit == UNIT_NANOSECONDS ? ev->weight :
-							mul_capped(interval_ns(&p->meta), ev->weight);
+	th->own_ns = mul_capped(p->meta.unit == UNIT_NANOSECONDS ? 1 : interval_ns(&p->meta),
+				ev->weight);
 	if (th->own_ns > trace_ns(TRACE_US_MAX))
 		th->own_ns = trace_ns(TRACE_US_MAX);
 	if (!err)
