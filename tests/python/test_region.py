@@ -139,6 +139,20 @@ def test_limits_are_told(path, monkeypatch):
     assert spans[0].attributes["none"] is None and spans[0].attributes["a3"] == 3
 
 
+def test_values_that_json_does_not_have(path):
+    class Bad:
+        def __str__(self):
+            raise ValueError
+
+    keeper = kept()
+    with tachbpf.region("a", nan=float("nan"), big=1 << 63, huge=10 ** 9999, bad=Bad(), low=1 - (1 << 63)):
+        pass
+    values = written(keeper, path)[0].attributes
+    assert values["nan"] == "nan" and values["big"] == str(1 << 63) and values["bad"] == "<Bad>"
+    assert isinstance(values["huge"], str) and len(values["huge"]) <= 256 and values["low"] == 1 - (1 << 63)
+    json.loads(_region.beside(path).read_text(), parse_constant=pytest.fail)
+
+
 def test_decorator_and_reuse(path):
     @tachbpf.region("call", kind="sync")
     def work(n):

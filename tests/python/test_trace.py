@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import collections
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
+import tachbpf as package
+from recorded import needs_root
+from tachbpf import _region
 from tachbpf._program import find
+from work import busy_work
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lib"))
 import make_tach                        # noqa: E402
@@ -143,6 +148,118 @@ def test_process_threads_and_clock(recorded: Path) -> None:
     assert counters and all(0 <= c <= 100 for c in counters) and max(counters) > 50
     facts = {a.name: a.string_value or a.uint_value for p in trace.packet for a in p.track_event.debug_annotations}
     assert facts["mode"] == "wall" and facts["interval_us"] > 0
+
+
+@pytest.fixture(scope="module")
+def with_regions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of this process: nested regions, those of two tasks that overlap, and of another thread."""
+    path = tmp_path_factory.mktemp("regions") / "x.tach"
+
+    async def tasks() -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def first() -> None:
+            with package.region("task 1"):
+                await begun.wait()
+            ended.set()
+
+        async def second() -> None:
+            with package.region("task 2"):
+                begun.set()
+                await ended.wait()
+
+        await asyncio.gather(first(), second())
+
+    with package.record(path, mode="wall"):
+        with package.region("outer", file='"a"\n', rows=7, share=2.5, last=True, less=-3, none=None, bad=float("nan")):
+            with package.region("inner"):
+                busy_work(0.02)
+            busy_work(0.02)
+        asyncio.run(tasks())
+        thread = threading.Thread(target=package.region("other")(busy_work), args=(0.02,), name="worker-1")
+        thread.start()
+        thread.join()
+    return path
+
+
+def regions_of(trace: Any) -> list[Slice]:
+    return [s for s in slices_of(trace) if s.track.startswith("regions")]
+
+
+@needs_root
+def test_regions_are_slices(with_regions: Path, tmp_path: Path) -> None:
+    """Their names and exact times, as the program noted them; nested as they were; below their thread."""
+    tachbpf("convert", with_regions, "-o", tmp_path / "x.pftrace")
+    tachbpf("convert", with_regions, "-o", tmp_path / "x.chrome.json")
+    trace, spans = decoded(tmp_path / "x.pftrace"), _region.read(with_regions)
+    found = regions_of(trace)
+    noted = sorted((s.name, s.begin_ns / 1e6, (s.end_ns - s.begin_ns) / 1e6) for s in spans)
+    assert sorted((s.name, s.begin, s.length) for s in found) == noted and len(noted) == 5
+    places = {s.name: (s.track, s.depth) for s in found}
+    assert places["outer"] == ("regions", 0) and places["inner"] == ("regions", 1) and places["other"] == ("regions", 0)
+    assert {places["task 1"], places["task 2"]} == {("regions", 0), ("regions 2", 0)}
+    tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")}
+    parents = [tracks[t.parent_uuid].thread.tid for t in tracks.values() if t.name.startswith("regions")]
+    assert sorted(parents) == sorted([os.getpid(), os.getpid(), next(s.thread for s in spans if s.name == "other")])
+    chromes = [s for s in chrome_slices(tmp_path / "x.chrome.json") if ": regions" in s.track]
+    assert sorted(s.name for s in chromes) == sorted(s.name for s in found)
+    for one, other in zip(sorted(chromes, key=lambda s: s.name), sorted(found, key=lambda s: s.name)):
+        assert abs(one.begin - other.begin) < 0.001 and abs(one.length - other.length) < 0.001
+
+
+@needs_root
+def test_attributes_of_regions(with_regions: Path, tmp_path: Path) -> None:
+    """With their types; JSON has them alike."""
+    tachbpf("convert", with_regions, "-o", tmp_path / "x.pftrace")
+    tachbpf("convert", with_regions, "-o", tmp_path / "x.chrome.json")
+    event, = (p.track_event for p in decoded(tmp_path / "x.pftrace").packet
+              if any(a.name == "share" for a in p.track_event.debug_annotations))
+    values = {a.name: getattr(a, a.WhichOneof("value")) for a in event.debug_annotations}
+    assert values == {"file": r'"a"\x0a', "rows": 7, "share": 2.5, "last": True, "less": -3, "none": "null", "bad": "nan"}
+    events = json.loads((tmp_path / "x.chrome.json").read_text())["traceEvents"]
+    args, = (e["args"] for e in events if e["name"] == "outer")
+    assert args == {**values, "none": None}
+
+
+@needs_root
+def test_a_selection_has_its_regions(with_regions: Path, tmp_path: Path) -> None:
+    """A part of the time and one thread, in a timeline and in a TACH file; merged they are all there."""
+    inner = next(s for s in _region.read(with_regions) if s.name == "inner")
+    middle = (inner.begin_ns + inner.end_ns) // 2000
+    selection = ("--thread", inner.thread, "--to", f"@{middle / 1e6:.6f}")
+    tachbpf("convert", with_regions, "-o", tmp_path / "x.pftrace", *selection)
+    assert {(s.name, round((s.begin + s.length) * 1e3)) for s in regions_of(decoded(tmp_path / "x.pftrace"))} == {
+        ("outer", middle), ("inner", middle)}
+    tachbpf("convert", with_regions, "-o", tmp_path / "y.tach", *selection)
+    some = _region.read(tmp_path / "y.tach")
+    assert {(s.name, s.end_ns) for s in some} == {("outer", middle * 1000), ("inner", middle * 1000)}
+    assert package.read(tmp_path / "y.tach").in_region("inner").weight > 0
+    tachbpf("merge", with_regions, tmp_path / "y.tach", "-o", tmp_path / "z.tach")
+    assert len(_region.read(tmp_path / "z.tach")) == 7
+    (tmp_path / "plain.tach").write_bytes(with_regions.read_bytes())
+    tachbpf("convert", tmp_path / "plain.tach", "-o", tmp_path / "z.tach", "--thread", inner.thread)
+    assert not _region.beside(tmp_path / "z.tach").exists()
+
+
+def test_damaged_regions_cost_only_themselves(tmp_path: Path) -> None:
+    writer = make_tach.Writer()
+    writer.add(writer.stack([(b"/x/a.py", b"f", 3)]), tid=1, time_us=1000)
+    writer.write(tmp_path / "x.tach", mode="wall")
+    _region.beside(tmp_path / "x.tach").write_text('{"version": 1, "begin_ns": 1000000, "lost": 0, "regions": [["a", 1, 3000, 2000, {}]]}')
+    done = subprocess.run([find(), "convert", tmp_path / "x.tach", "-o", tmp_path / "x.pftrace"], stderr=subprocess.PIPE, text=True, check=True)
+    assert done.stderr.count("\n") == 1 and "x.tach.regions.json': expected a region's end after its begin at byte" in done.stderr
+    found = slices_of(decoded(tmp_path / "x.pftrace"))
+    assert "f" in {s.name for s in found} and not any(s.track == "regions" for s in found)
+
+
+@needs_root
+def test_regions_of_a_directory(tmp_path: Path) -> None:
+    """With its children a recording is a directory: the regions are of the process that noted them."""
+    with package.record(tmp_path / "all", children=True), package.region("parent"):
+        subprocess.run([sys.executable, "-c", "import time; end = time.monotonic() + 0.1\nwhile time.monotonic() < end: pass"], check=True)
+        busy_work(0.05)
+    tachbpf("convert", tmp_path / "all", "-o", tmp_path / "x.pftrace")
+    assert [s.name for s in regions_of(decoded(tmp_path / "x.pftrace"))] == ["parent"]
 
 
 def test_hostile_names_are_utf8(tmp_path: Path) -> None:

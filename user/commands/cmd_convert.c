@@ -19,8 +19,10 @@
 #include "formats/readers.h"
 #include "model/intern.h"
 #include "model/profile_names.h"
+#include "model/region.h"
 #include "model/remap.h"
 #include "model/sample_filter.h"
+#include "recording/regions_file.h"
 #include "telemetry/command_label.h"
 
 #define PROGRAM_COLUMNS 60	/* of a command in a page */
@@ -32,12 +34,14 @@ struct convert {
 	struct profile_out out;		/* without a sink until the first profile */
 	struct sink *like;		/* the first part, without profiles; NULL: no parts */
 	size_t done;			/* profiles written, without parts */
+	struct regions_out regions;	/* beside a TACH file */
 };
 
 /* Where the samples of a profile go. */
 struct target {
 	struct sink *sink;
 	struct remap *remap;		/* to keep only what is used; NULL: everything */
+	struct regions_out *regions;	/* beside the sink's file; NULL: the sink's, if it has them */
 };
 
 static int on_event(void *ctx, const struct event *ev)
@@ -55,6 +59,24 @@ static void on_loss(void *ctx, const char *cause, uint64_t cnt)
 	struct sink *s = ctx;
 
 	s->ops->lost(s, cause, cnt);	/* an error stays until end() */
+}
+
+static int on_region(void *ctx, const struct profile_region *region)
+{
+	const struct target *to = ctx;
+
+	return to->regions ? regions_out_add(to->regions, region) :
+			     to->sink->ops->region(to->sink, region);
+}
+
+static int pass_regions(struct profile_set *set, const struct profile_file *file,
+			struct target *to, const struct profile_meta *meta,
+			struct profile_stats *stats)
+{
+	if (!to->regions && !to->sink->ops->region)
+		return 0;
+	return profile_file_regions(file, set->filter, meta, on_region, to,
+				    to->regions ? &to->regions->lost : &stats->lost_regions);
 }
 
 /* Passes the profile that r has selected to the sink, with these tables. */
@@ -75,6 +97,8 @@ static int convert_with(struct profile_set *set, const struct profile_file *file
 		meta.program = command_label(command, strlen(command), PROGRAM_COLUMNS, program);
 	meta.timed = info->timed;
 	err = ops->begin(to->sink, &meta, tables);
+	if (!err)
+		err = pass_regions(set, file, to, &meta, &stats);
 	reader_take(r, ops->kept ? EVENT_KEPT : 0);
 	if (!err)
 		err = profile_set_run(set, file, r, on_event, to);
@@ -86,18 +110,18 @@ static int convert_with(struct profile_set *set, const struct profile_file *file
 }
 
 static int convert_into(struct profile_set *set, const struct profile_file *file, struct reader *r,
-			struct sink *sink)
+			struct sink *sink, struct regions_out *regions)
 {
-	struct target to = { .sink = sink };
+	struct target to = { .sink = sink, .regions = regions };
 
 	return convert_with(set, file, r, &to, reader_tables(r));
 }
 
 /* Writes to TACH with new tables, which have only the names that are used. */
 static int convert_used(struct profile_set *set, const struct profile_file *file, struct reader *r,
-			struct sink *sink)
+			struct sink *sink, struct regions_out *regions)
 {
-	struct target to = { .sink = sink };
+	struct target to = { .sink = sink, .regions = regions };
 	struct intern *in = intern_new();
 	int err = -ENOMEM;
 
@@ -147,6 +171,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	struct whole *w = ctx;
 	struct convert *c = w->convert;
 	bool all = sample_filter_is_empty(&c->opts->input.filter);
+	struct regions_out *regions = c->ops == &sink_tach ? &c->regions : NULL;
 	int err = check_profile(c, file, &reader_info(r)->meta);
 
 	if (!err)
@@ -157,9 +182,9 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (err)
 		return err;
 	if (c->ops == &sink_tach && (!all || reader_profile_cnt(r) > 1))
-		err = convert_used(w->set, file, r, c->out.sink);
+		err = convert_used(w->set, file, r, c->out.sink, regions);
 	else
-		err = convert_into(w->set, file, r, c->out.sink);
+		err = convert_into(w->set, file, r, c->out.sink, regions);
 	c->done += !err;
 	return err;
 }
@@ -194,7 +219,7 @@ static int part_add(void *ctx, const struct profile_file *file, struct reader *r
 	struct convert_part *part = ctx;
 
 	part->some = true;
-	return convert_into(&part->set, file, r, part->sink);
+	return convert_into(&part->set, file, r, part->sink, NULL);
 }
 
 static int part_join(void *whole, void *from)
@@ -266,13 +291,14 @@ static int convert_set(struct convert *c)
 	err = profile_out_close(&c->out, err);
 	if (!err && c->ops == &sink_tach)
 		profile_out_renew(output, &c->opts->input, &c->set);
-	return err;
+	return c->ops == &sink_tach ? regions_out_end(&c->regions, err) : err;
 }
 
 int convert_run(const struct convert_options *opts)
 {
 	struct reader_args args = profile_out_reader(&opts->input, opts->export.format);
-	struct convert c = { .opts = opts, .ops = opts->export.format };
+	struct convert c = { .opts = opts, .ops = opts->export.format,
+			     .regions.recording = opts->export.output };
 	int err;
 
 	/* TACH has samples only: times are converted to numbers of samples. */

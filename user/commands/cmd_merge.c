@@ -16,6 +16,7 @@
 #include "formats/tach/merge.h"
 #include "formats/tach/tach_reader.h"
 #include "model/intern.h"
+#include "recording/regions_file.h"
 
 #define WHY_BYTES 256
 
@@ -27,6 +28,7 @@ struct merging {
 	struct tach_reader **readers;	/* by index of the set's files; NULL: not used */
 	size_t used;			/* number of files */
 	const struct profile_file *first;	/* the first whose process is known */
+	struct regions_out regions;
 };
 
 static void log_merge_error(struct merging *j, const struct profile_file *f, const char *why)
@@ -81,6 +83,23 @@ static int add_file(struct merging *j, size_t i)
 	return err == -EBADMSG ? 0 : err;
 }
 
+static int on_region(void *ctx, const struct profile_region *region)
+{
+	return regions_out_add(ctx, region);
+}
+
+static int write_regions(struct merging *j, const struct profile_meta *meta)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < j->set.file_cnt; i++)
+		if (j->readers[i])
+			err = profile_file_regions(&j->set.files[i], &j->opts->input.filter, meta,
+						   on_region, &j->regions, &j->regions.lost);
+	return err;
+}
+
 static int write_merged(struct merging *j, struct sink *sink)
 {
 	struct profile_stats stats;
@@ -101,6 +120,8 @@ static int write_merged(struct merging *j, struct sink *sink)
 		err = merge_samples(j->merge, sink_pass, sink);
 	if (!err)
 		err = sink->ops->end(sink, &stats);
+	if (!err)
+		err = write_regions(j, &meta);
 	if (err == -E2BIG) {
 		log_error("the samples of a thread are too far out of order in these files to be "
 			  "merged in memory: merge fewer files at a time, or choose threads with "
@@ -133,12 +154,12 @@ static int join_files(struct merging *j)
 	err = profile_out_close(&out, write_merged(j, out.sink));
 	if (!err)
 		profile_out_renew(j->opts->output, &j->opts->input, &j->set);
-	return err;
+	return regions_out_end(&j->regions, err);
 }
 
 int merge_run(const struct merge_options *opts)
 {
-	struct merging j = { .opts = opts };
+	struct merging j = { .opts = opts, .regions.recording = opts->output };
 	int err = profile_set_open(&j.set, opts->input.paths, opts->input.path_cnt, NULL);
 	size_t i;
 

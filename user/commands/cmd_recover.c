@@ -33,6 +33,7 @@
 #include "formats/tach/tach_journal.h"
 #include "model/intern.h"
 #include "model/remap.h"
+#include "recording/regions_file.h"
 
 #define WHY_BYTES 256
 #define SUFFIX ".tach"
@@ -168,8 +169,10 @@ static int rewrite_file(struct job *j)
 		return err;
 	if (in_place && recover_source(j->r) == RECOVERY_JOURNAL)
 		unlink(j->journal);
-	if (!in_place)
+	if (!in_place) {
 		profile_out_renew(to, &j->opts->input, NULL);
+		regions_remove(to);
+	}
 	print_result(j, w.samples, why);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "formats/readers.h"
 #include "model/sample_filter.h"
 #include "model/thread_names.h"
+#include "recording/regions_file.h"
 #include "recording/sources_file.h"
 
 #define WHY_BYTES 256
@@ -246,7 +247,7 @@ static bool is_begin(const char *path, size_t less, const char *other)
 }
 
 /*
- * Returns true if the path is FILE.json, FILE.sources.json, session.json or sources.json of another
+ * Returns true if the path is FILE.json, FILE.sources.json, FILE.regions.json, session.json or sources.json of another
  * one, as with a shell pattern.
  */
 static bool is_beside(const char *path, char *const *paths, size_t cnt)
@@ -259,6 +260,8 @@ static bool is_beside(const char *path, char *const *paths, size_t cnt)
 		return false;
 	if (ends_with(path, SOURCES_BESIDE_SUFFIX))
 		tail = strlen(SOURCES_BESIDE_SUFFIX);
+	else if (ends_with(path, REGIONS_BESIDE_SUFFIX))
+		tail = strlen(REGIONS_BESIDE_SUFFIX);
 	dir = slash ? (size_t)(slash + 1 - path) : 0;
 	for (i = 0; i < cnt; i++) {
 		if (is_begin(path, tail, paths[i]))

@@ -18,6 +18,7 @@
 #include "model/service_map.h"
 #include "recording/session_json.h"
 
+struct profile_region;
 struct sample_filter;
 struct sample_filter_options;
 
@@ -76,6 +77,17 @@ enum profile_mode profile_file_mode(const struct profile_file *file, enum profil
 #define PROFILE_PLATFORM_BYTES 128
 void profile_file_context(const struct profile_file *file, struct profile_meta *meta,
 			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
+
+/*
+ * Passes on the regions beside the file, or those of its process beside its directory, in the order
+ * of regions_each(), as far as the filter (NULL: all) accepts them; meta: of the profile. Adds to
+ * *lost how many were not kept. A damaged file has none, after a warning. 0, or the error of each().
+ */
+int profile_file_regions(const struct profile_file *file,
+			 const struct sample_filter_options *filter,
+			 const struct profile_meta *meta,
+			 int (*each)(void *ctx, const struct profile_region *region), void *ctx,
+			 uint64_t *lost);
 
 /*
  * Finds the files of cnt paths; args (NULL: defaults) says how they are read. What belongs to a

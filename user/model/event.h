@@ -161,6 +161,7 @@ struct profile_stats {
 	double missed_pct;	/* of the due ticks: without a sample's record, 0..100 */
 	bool lost_known;
 	uint64_t lost_cnt;	/* samples that were taken but are not in the profile */
+	uint64_t lost_regions;	/* regions that were marked but not kept */
 };
 
 /*

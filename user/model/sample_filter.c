@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "base/arith.h"
+#include "base/time.h"
 #include "model/id_map.h"
 #include "model/process_frame.h"
+#include "model/region.h"
 #include "model/service_map.h"
 
 /*
@@ -130,6 +132,32 @@ static uint64_t absolute_us(const struct sample_filter_time *t, const struct pro
 	return add_capped(meta->start_us, t->us);
 }
 
+static bool thread_passes(const struct sample_filter_options *o, uint64_t thread_id)
+{
+	size_t i;
+
+	for (i = 0; i < o->thread_cnt; i++)
+		if (o->threads[i] == thread_id)
+			return true;
+	return !o->thread_cnt;
+}
+
+bool sample_filter_cut_region(const struct sample_filter_options *o,
+			      const struct profile_meta *meta, struct profile_region *region)
+{
+	uint64_t from_ns = mul_capped(absolute_us(&o->from, meta, 0), NS_PER_US);
+	uint64_t to_ns = mul_capped(absolute_us(&o->to, meta, UINT64_MAX), NS_PER_US);
+
+	if (!thread_passes(o, region->thread_id) || region->begin_ns >= to_ns ||
+	    (region->begin_ns < from_ns && region->end_ns <= from_ns))
+		return false;
+	if (region->begin_ns < from_ns)
+		region->begin_ns = from_ns;
+	if (region->end_ns > to_ns)
+		region->end_ns = to_ns;
+	return true;
+}
+
 struct sample_filter *sample_filter_new(void)
 {
 	return calloc(1, sizeof(struct sample_filter));
@@ -233,16 +261,6 @@ static int judge_stack(struct sample_filter *f, const struct event *ev)
 	return err;
 }
 
-static bool thread_passes(const struct sample_filter *f, uint64_t thread_id)
-{
-	size_t i;
-
-	for (i = 0; i < f->o->thread_cnt; i++)
-		if (f->o->threads[i] == thread_id)
-			return true;
-	return !f->o->thread_cnt;
-}
-
 static bool process_passes(struct sample_filter *f, const struct event *ev)
 {
 	return !f->root.tables ||
@@ -258,7 +276,7 @@ int sample_filter_event(void *ctx, const struct event *ev)
 	int err;
 
 	if ((ev->status & must) != must || ev->status & must_not || ev->time_us < f->from_us ||
-	    (f->o->to.given && ev->time_us >= f->to_us) || !thread_passes(f, ev->thread_id) ||
+	    (f->o->to.given && ev->time_us >= f->to_us) || !thread_passes(f->o, ev->thread_id) ||
 	    !process_passes(f, ev))
 		return 0;
 	if (f->o->focus || f->o->ignore) {

@@ -16,6 +16,7 @@
 #include "model/event.h"
 
 struct named_service;
+struct profile_region;
 struct service_map;
 
 /* A time: relative to the profile's start, or of CLOCK_MONOTONIC. */
@@ -54,6 +55,13 @@ bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t
 /* Returns true if a service matches. NULL: unknown, which matches no condition. */
 bool sample_filter_wants_service(const struct sample_filter_options *o,
 				 const struct named_service *service);
+
+/*
+ * Returns true if a part of the region is of a selected thread and time, and cuts it to that; meta:
+ * of its profile. Other conditions are about samples.
+ */
+bool sample_filter_cut_region(const struct sample_filter_options *o,
+			      const struct profile_meta *meta, struct profile_region *region);
 
 struct sample_filter;
 

@@ -16,6 +16,7 @@
 
 struct compressor;
 struct job_thread;
+struct profile_region;
 struct sink;
 struct source_lookup;
 
@@ -89,6 +90,11 @@ struct sink_ops {
 	 * known for recordings only.
 	 */
 	int (*lost)(struct sink *s, const char *cause, uint64_t cnt);
+	/*
+	 * Optional: between begin() and the first event(), the regions of the profile in the order
+	 * of regions_each() (regions_file.h). region: valid until it returns.
+	 */
+	int (*region)(struct sink *s, const struct profile_region *region);
 	/* Writes buffered data to the file. Optional (NULL). */
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);

@@ -19,6 +19,7 @@
 #include "formats/tach/tach_journal.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
+#include "recording/regions_file.h"
 #include "recording/sources_file.h"
 
 /*
@@ -347,10 +348,13 @@ static bool is_taken(const struct recording *r, const char *name)
 {
 	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
 	char sources[OUTPUT_NAME_MAX + sizeof(SOURCES_BESIDE_SUFFIX)];
+	char regions[OUTPUT_NAME_MAX + sizeof(REGIONS_BESIDE_SUFFIX)];
 
 	snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name);
 	snprintf(sources, sizeof(sources), "%s" SOURCES_BESIDE_SUFFIX, name);
-	return is_there(r, name) || is_there(r, json) || is_there(r, sources);
+	snprintf(regions, sizeof(regions), "%s" REGIONS_BESIDE_SUFFIX, name);
+	return is_there(r, name) || is_there(r, json) || is_there(r, sources) ||
+	       is_there(r, regions);
 }
 
 /*

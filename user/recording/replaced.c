@@ -18,6 +18,7 @@
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
 #include "host/regular.h"
+#include "recording/regions_file.h"
 #include "recording/session_json.h"
 #include "recording/sources_file.h"
 
@@ -108,6 +109,7 @@ static bool is_entry(int dirfd, const char *name)
 	return !strcmp(name, SESSION_FILE_NAME) || !strcmp(name, SOURCES_FILE_NAME) ||
 	       ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
 	       ends_with(name, ".tach" SOURCES_BESIDE_SUFFIX) ||
+	       ends_with(name, ".tach" REGIONS_BESIDE_SUFFIX) ||
 	       ends_with(name, MLYZE_SUFFIX SESSION_BESIDE_SUFFIX) ||
 	       ends_with(name, MLYZE_SUFFIX SOURCES_BESIDE_SUFFIX) ||
 	       ends_with(name, MLYZE_SUFFIX MLYZE_EVENTS_SUFFIX) ||
@@ -189,7 +191,7 @@ int old_recording_remove(int parent, const char *name)
 
 /* ---- the parts of a recording, and their names when set aside ---- */
 
-enum part { MAIN, JSON, SOURCES, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
+enum part { MAIN, JSON, SOURCES, REGIONS, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
 
 /* Returns the name of a part of the recording NAME, and its name when set aside. */
 static void part_name(const char *name, enum part part, char out[NAME_BYTES])
@@ -199,6 +201,7 @@ static void part_name(const char *name, enum part part, char out[NAME_BYTES])
 	} around[PART_CNT] = {
 		[MAIN] = { "", "" }, [JSON] = { "", SESSION_BESIDE_SUFFIX },
 		[SOURCES] = { "", SOURCES_BESIDE_SUFFIX },
+		[REGIONS] = { "", REGIONS_BESIDE_SUFFIX },
 		[JOURNAL] = { ".", TACH_JOURNAL_SUFFIX }, [CHILDREN] = { "", PLACE_DIR_SUFFIX },
 		[NAMES] = { "", MLYZE_NAMES_SUFFIX }, [EVENTS] = { "", MLYZE_EVENTS_SUFFIX },
 	};
@@ -242,6 +245,7 @@ static int check_part(int parent, const char *name, enum part part, const struct
 {
 	struct session_json *session = NULL;
 	struct saved_sources sources = { 0 };
+	struct regions regions;
 	char buf[SHOWN_BYTES], file[NAME_BYTES];
 	bool is_ours = false;
 
@@ -256,6 +260,9 @@ static int check_part(int parent, const char *name, enum part part, const struct
 	} else if (part == SOURCES) {
 		is_ours = !saved_sources_read(&sources, parent, name);
 		saved_sources_free(&sources);
+	} else if (part == REGIONS) {
+		is_ours = !regions_read(&regions, parent, name, buf, sizeof(buf));
+		regions_free(&regions);
 	} else if (part == JSON && is_regular(parent, name)) {
 		snprintf(file, sizeof(file), "%.*s",
 			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);
@@ -283,6 +290,13 @@ static bool dir_is_full(int parent, const char *name, const struct stat *st)
 	return S_ISDIR(st->st_mode) ? has_recording(parent, name) : true;
 }
 
+static void find_beside(struct obstacles *o)
+{
+	o->in_the_way[JSON] = o->there[JSON];
+	o->in_the_way[SOURCES] = o->there[SOURCES];
+	o->in_the_way[REGIONS] = o->there[REGIONS];
+}
+
 static void find_obstacles(int parent, const char *name, enum place_kind kind,
 			   struct obstacles *o)
 {
@@ -300,10 +314,10 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 		o->in_the_way[MAIN] = kind == PLACE_DIR ?
 			dir_is_full(parent, name, &o->st[MAIN]) :
 			!old_file || o->st[MAIN].st_size;
-	if (kind != PLACE_DIR) {
-		o->in_the_way[JSON] = o->there[JSON];
-		o->in_the_way[SOURCES] = o->there[SOURCES];
-	}
+	if (kind != PLACE_DIR)
+		find_beside(o);
+	else if (o->in_the_way[MAIN])
+		o->in_the_way[REGIONS] = o->there[REGIONS];
 	/* Of a memory recording that was killed. */
 	part_name(name, NAMES, part);
 	if (kind != PLACE_DIR && o->there[NAMES] && is_names(parent, part)) {
@@ -315,8 +329,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 		o->in_the_way[CHILDREN] = dir_is_full(parent, part, &o->st[CHILDREN]);
 	/* The rest of a file's recording is removed with it. */
 	if (old_file && o->in_the_way[MAIN]) {
-		o->in_the_way[JSON] = o->there[JSON];
-		o->in_the_way[SOURCES] = o->there[SOURCES];
+		find_beside(o);
 		o->in_the_way[JOURNAL] = o->there[JOURNAL];
 		if (o->there[CHILDREN] && S_ISDIR(o->st[CHILDREN].st_mode))
 			o->in_the_way[CHILDREN] = has_recording(parent, part);

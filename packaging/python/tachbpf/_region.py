@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import os
 import threading
 from contextlib import suppress
@@ -125,14 +126,22 @@ class Regions(list[Span]):
 
 
 def _text(value: object, limit: int) -> str:
-    text = str(value)
+    try:
+        text = str(value)
+    except Exception:                   # the program's own __str__, or too many digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[:limit - 1] + "…"
+
+
+def _is_simple(value: object) -> bool:
+    """Whether JSON and the readers of timelines have it: no NaN, and numbers of 64 bits."""
+    return (value is None or (isinstance(value, int) and abs(value) < 1 << 63)
+            or (isinstance(value, float) and math.isfinite(value)))
 
 
 def _attributes(attributes: dict[str, Value]) -> dict[str, Value]:
     """Attributes as they are written: at most 16, of JSON's simple types or as text."""
-    simple = (bool, int, float, type(None))
-    return {_text(name, VALUE_MAX): value if isinstance(value, simple) else _text(value, VALUE_MAX)
+    return {_text(name, VALUE_MAX): value if _is_simple(value) else _text(value, VALUE_MAX)
             for name, value in list(attributes.items())[:ATTRIBUTES_MAX]}
 
 
@@ -233,6 +242,6 @@ def read(recording: Path) -> Regions:
     rows, lost, begin_ns = content.get("regions"), content.get("lost"), content.get("begin_ns")
     if not (isinstance(rows, list) and isinstance(lost, int) and isinstance(begin_ns, int) and all(map(_is_span, rows))):
         raise Error(f"{path} is damaged: it does not have the form of regions")
-    found.extend(Span(*row) for row in rows)
+    found.extend(sorted((Span(*row) for row in rows), key=lambda span: span.end_ns))
     found.lost, found.begin_ns = lost, begin_ns
     return found

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * test_trace.c - timelines: the same slices in both formats, where they begin and end, states,
- * tasks, counters, events. tests/python reads Perfetto's with its own descriptors.
+ * tasks, counters, events, regions. tests/python reads Perfetto's with its own descriptors.
  */
 #include "base/proto.h"
 #include "bpf/abi.h"
 #include "formats/formats.h"
+#include "model/region.h"
 #include "tests/unit/export_test.h"
 
 #define IIDS 64
@@ -315,6 +316,115 @@ static void test_many(void **state)
 	buf_free(&b);
 }
 
+/* ---- regions ---- */
+
+static void add_region(struct export_test *t, const char *name, uint64_t tid, uint64_t begin_us,
+		       uint64_t end_us, size_t cnt, const struct region_attribute *attributes)
+{
+	const struct profile_region r = { string_of(name), tid, begin_us * 1000, end_us * 1000,
+					  attributes, cnt };
+
+	assert_int_equal(t->s->ops->region(t->s, &r), 0);
+}
+
+static void add_regions(struct export_test *t)
+{
+	const struct region_attribute attributes[] = {
+		{ string_of("file"), string_of("a\"\n"), true },
+		{ string_of("rows"), string_of("-7"), false },
+		{ string_of("share"), string_of("2.5"), false },
+		{ string_of("last"), string_of("true"), false },
+		{ string_of("none"), string_of("null"), false },
+	};
+	uint32_t f = export_frame(t, "a.py", "f", 3);
+
+	export_begin(t);
+	add_region(t, "outer", 7, 5000, 9000, 0, NULL);
+	add_region(t, "inner", 7, 5000, 6000, 5, attributes);
+	add_region(t, "empty", 7, 6000, 6000, 0, NULL);
+	add_region(t, "other", 7, 7000, 9500, 0, NULL);	/* ends after outer: not inside */
+	add_region(t, "again", 7, 9000, 9600, 0, NULL);
+	export_event(t, 7, 6000, 1, 1, &f);
+}
+
+/* Nested slices of the exact times; what overlaps is in another lane. Threads have their own. */
+static void test_regions(void **state)
+{
+	struct export_test t = started(&sink_perfetto, MODE_UNKNOWN);
+
+	add_regions(&t);
+	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\ntrack 3 of 2: regions\n"
+			 "5000 3 begin outer\n5000 3 begin inner with facts\n6000 3 end\n"
+			 "6000 3 begin empty\n6000 3 end\ntrack 4 of 2: regions 2\n"
+			 "7000 4 begin other\n9000 3 end\n9000 3 begin again\n"
+			 "6000 2 begin f\n9600 3 end\n9500 4 end\n7000 2 end\n"
+			 "5000 1 instant profile with facts\n");
+}
+
+/* Two threads, the second one without a sample; and no stats of a process without regions. */
+static void test_regions_of_threads(void **state)
+{
+	struct export_test t = started(&sink_perfetto, MODE_UNKNOWN);
+
+	export_begin(&t);
+	add_region(&t, "a", 7, 5000, 9000, 0, NULL);
+	add_region(&t, "a", 8, 6000, 9500, 0, NULL);
+	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\ntrack 3 of 2: regions\n"
+			 "5000 3 begin a\ntrack 4 of 0: thread 8\ntrack 5 of 4: regions\n"
+			 "6000 5 begin a\n9000 3 end\n9500 5 end\n"
+			 "5000 1 instant profile with facts\n");
+}
+
+static void test_regions_in_chrome(void **state)
+{
+	struct export_test t = started(&sink_chrome, MODE_UNKNOWN);
+	struct json_doc *o;
+	struct buf b;
+
+	add_regions(&t);
+	b = export_close(&t);
+	o = parse_json(&b);
+	assert_json(o, "traceEvents.3.args.name", "\"thread 7: regions\"");
+	assert_event(o, 5, "outer", "5000", "4000");
+	assert_event(o, 6, "inner", "5000.001", "999.999");
+	assert_json(o, "traceEvents.6.args", "{\"file\":\"a\\\"\\\\x0a\",\"rows\":-7,"
+					     "\"share\":2.5,\"last\":true,\"none\":null}");
+	assert_event(o, 7, "empty", "6000", "0");
+	assert_json(o, "traceEvents.8.args.name", "\"thread 7: regions 2\"");
+	assert_event(o, 10, "other", "7000", "2500");
+	assert_event(o, 11, "again", "9000", "600");
+	assert_event(o, 12, "f", "6000", "1000");
+	buf_free(&b);
+	free(o);
+}
+
+/* A thousand that all overlap: a bounded number of lanes, and the rest is counted. */
+static void test_too_many_overlap(void **state)
+{
+	struct export_test t = started(&sink_chrome, MODE_UNKNOWN);
+	const struct profile_stats stats = { .lost_regions = 9 };
+	struct json_doc *o;
+	struct buf b;
+	uint32_t i;
+
+	export_begin(&t);
+	for (i = 0; i < 1000; i++)
+		add_region(&t, HOSTILE, 7, 5000 + i, INT64_MAX / 2000 - 2000 + i, 0, NULL);
+	assert_int_equal(t.s->ops->end(t.s, &stats), 0);
+	assert_int_equal(t.s->ops->close(t.s), 0);
+	b = file_bytes(t.path);
+	o = parse_json(&b);
+	assert_printable(&b);
+	i = (uint32_t)json_length(o, "traceEvents");
+	assert_int_equal(i, 3 + 64 * 3 + 1);
+	assert_non_null(memmem(b.data, b.len, "\"regions_of_more_rows\":936", 26));
+	assert_non_null(memmem(b.data, b.len, "\"lost_regions\":9", 16));
+	buf_free(&b);
+	free(o);
+	close(t.args.fd);
+	intern_free(t.in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +433,8 @@ int main(void)
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_events),
 		cmocka_unit_test(test_no_bytes), cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_regions), cmocka_unit_test(test_regions_of_threads),
+		cmocka_unit_test(test_regions_in_chrome), cmocka_unit_test(test_too_many_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

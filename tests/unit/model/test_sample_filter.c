@@ -7,6 +7,7 @@
 
 #include <regex.h>
 
+#include "model/region.h"
 #include "model/sample_filter.h"
 
 static const struct profile_meta meta = { .start_us = 1000000, .interval_us = 10000 };
@@ -215,9 +216,45 @@ static void test_memory_of_stacks(void **state)
 	intern_free(in);
 }
 
+/* The part of a region in a selected time, as ns; -1: none. */
+static void assert_cut(const struct sample_filter_options *o, uint64_t begin_ns, uint64_t end_ns,
+		       int64_t want_begin, int64_t want_end)
+{
+	struct profile_region r = { .thread_id = 7, .begin_ns = begin_ns, .end_ns = end_ns };
+	bool some = sample_filter_cut_region(o, &meta, &r);
+
+	assert_int_equal(some ? (int64_t)r.begin_ns : -1, want_begin);
+	assert_int_equal(some ? (int64_t)r.end_ns : -1, want_end);
+}
+
+static void test_regions(void **state)
+{
+	uint64_t threads[] = { 7 };
+	struct sample_filter_options o = { 0 };
+
+	assert_cut(&o, 0, UINT64_MAX, 0, -1);
+	o.from = (struct sample_filter_time){ .given = true, .us = 500 };	/* at 1000500 */
+	o.to = (struct sample_filter_time){ .given = true, .absolute = true, .us = 1000700 };
+	assert_cut(&o, 1000000000, 1000600000, 1000500000, 1000600000);
+	assert_cut(&o, 1000600000, 2000000000, 1000600000, 1000700000);
+	assert_cut(&o, 0, INT64_MAX, 1000500000, 1000700000);
+	assert_cut(&o, 1000500000, 1000500000, 1000500000, 1000500000);
+	assert_cut(&o, 1000400000, 1000500000, -1, -1);
+	assert_cut(&o, 1000700000, 1000800000, -1, -1);
+	o.threads = threads;
+	o.thread_cnt = 1;
+	assert_cut(&o, 1000600000, 1000600001, 1000600000, 1000600001);
+	threads[0] = 8;
+	assert_cut(&o, 1000600000, 1000600001, -1, -1);
+	o = (struct sample_filter_options){ .from = { .given = true, .absolute = true,
+						      .us = UINT64_MAX } };
+	assert_cut(&o, 0, INT64_MAX, -1, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_regions),
 		cmocka_unit_test(test_thread_status_time), cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_focus_and_ignore),   cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_memory_of_stacks),

@@ -11,6 +11,7 @@
 
 #define TACH "HCAT and more"		/* the magic number, little-endian */
 #define SOURCES "{\"version\":1,\"sources\":[]}"
+#define REGIONS "{\"version\":1,\"begin_ns\":1,\"lost\":0,\"regions\":[]}"
 #define SESSION "{\"processes\":[{\"file\":\"x.tach\",\"pid\":1}]}"
 
 static char top[64];
@@ -99,6 +100,7 @@ static void test_refused(void **state)
 	put("x.tach", TACH);
 	put("y.tach.json", SESSION);
 	put("w.tach.sources.json", SOURCES);
+	put("v.tach.regions.json", REGIONS);
 	assert_int_equal(mkdir(in_top("dir"), 0700), 0);
 	put("dir/1-a.tach", TACH);
 	assert_int_equal(mkdir(in_top("z.tach.d"), 0700), 0);
@@ -109,6 +111,7 @@ static void test_refused(void **state)
 	assert_int_equal(make_room("x.tach", PLACE_DIR, false), -ENOTDIR);
 	assert_int_equal(make_room("y.tach", PLACE_FILE, false), -EEXIST);
 	assert_int_equal(make_room("w.tach", PLACE_FILE, false), -EEXIST);
+	assert_int_equal(make_room("v.tach", PLACE_FILE, false), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_DIR, false), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_FILE, false), -EISDIR);
 	assert_int_equal(make_room("z.tach", PLACE_COMMAND, false), -EEXIST);
@@ -127,18 +130,21 @@ static void test_a_whole_recording(void **state)
 		put("x.tach", TACH);
 		put("x.tach.json", SESSION);
 		put("x.tach.sources.json", SOURCES);
+		put("x.tach.regions.json", REGIONS);
 		mkdir(in_top("x.tach.d"), 0700);
 		put("x.tach.d/2-b.tach", TACH);
 		put("x.tach.d/session.json", SESSION);
 		put("x.tach.d/sources.json", SOURCES);
 		assert_int_equal(make_room("x.tach", PLACE_COMMAND, true), 0);
 		assert_false(is_there("x.tach") || is_there("x.tach.json") ||
-			     is_there("x.tach.sources.json") || is_there("x.tach.d"));
+			     is_there("x.tach.sources.json") || is_there("x.tach.d") ||
+			     is_there("x.tach.regions.json"));
 		assert_true(is(".x.tach.replaced", TACH));
 		if (i == 0) {
 			replaced_restore(&r);
 			assert_true(is("x.tach", TACH) && is("x.tach.json", SESSION) &&
 				    is("x.tach.sources.json", SOURCES) &&
+				    is("x.tach.regions.json", REGIONS) &&
 				    is("x.tach.d/2-b.tach", TACH));
 		} else if (i == 1) {
 			replaced_keep(&r);	/* the next one finds it in its way */
@@ -149,6 +155,7 @@ static void test_a_whole_recording(void **state)
 		}
 		assert_int_equal(is_there(".x.tach.replaced"), i == 1);
 		assert_int_equal(is_there(".x.tach.sources.json.replaced"), i == 1);
+		assert_int_equal(is_there(".x.tach.regions.json.replaced"), i == 1);
 		assert_int_equal(is_there(".x.tach.d.replaced"), i == 1);
 	}
 }
@@ -188,6 +195,8 @@ static void test_what_is_no_recording(void **state)
 	put("q.tach.json", "{\"my\":\"settings\"}");
 	put("p.tach", TACH);
 	put("p.tach.sources.json", "{\"my\":\"sources\"}");
+	put("o.tach", TACH);
+	put("o.tach.regions.json", "{\"version\":1,\"regions\":[[]]}");
 	assert_int_equal(mkdir(in_top("dir"), 0700), 0);
 	put("dir/1-a.tach", TACH);
 	put("dir/notes.txt", "my notes");
@@ -201,6 +210,7 @@ static void test_what_is_no_recording(void **state)
 	assert_int_equal(make_room("notes", PLACE_DIR, true), -EEXIST);
 	assert_int_equal(make_room("app", PLACE_FILE, true), -EEXIST);
 	assert_int_equal(make_room("q.tach", PLACE_FILE, true), -EEXIST);
+	assert_int_equal(make_room("o.tach", PLACE_FILE, true), -EEXIST);
 	assert_int_equal(make_room("p.tach", PLACE_FILE, true), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_DIR, true), -EEXIST);
 	assert_int_equal(make_room("dir2", PLACE_DIR, true), -EEXIST);

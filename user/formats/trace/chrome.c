@@ -94,17 +94,24 @@ static void put_begin(struct trace *t, const struct trace_lane *lane)
 {
 }
 
-static void put_end(struct trace *t, const struct trace_lane *lane, uint64_t at_ns)
+/* Starts the lane's innermost slice, which ends then. */
+static void start_slice(struct trace *t, const struct trace_lane *lane, uint64_t end_ns)
 {
-	const struct trace_slice *s = &lane->open[lane->cnt - 1];
-	uint64_t begin_ns = s->begin_ns + lane->cnt - 1;
+	uint64_t begin_ns = lane->open[lane->cnt - 1].begin_ns + lane->cnt - 1;
 
-	if (begin_ns > at_ns)
-		begin_ns = at_ns;
+	if (begin_ns > end_ns)
+		begin_ns = end_ns;
 	start_item(t, 'X', lane);
 	put_time(t, ",\"ts\":", begin_ns);
-	put_time(t, ",\"dur\":", at_ns - begin_ns);
-	put_name(t, &s->name);
+	put_time(t, ",\"dur\":", end_ns - begin_ns);
+}
+
+static void put_end(struct trace *t, const struct trace_lane *lane, uint64_t at_ns)
+{
+	if (lane->kind == LANE_REGIONS)
+		return;
+	start_slice(t, lane, at_ns);
+	put_name(t, &lane->open[lane->cnt - 1].name);
 	writer_text(t->w, "}}");
 }
 
@@ -120,26 +127,42 @@ static void put_instant(struct trace *t, const struct trace_lane *lane, uint64_t
 	writer_text(t->w, "}}");
 }
 
+static void put_args(struct trace *t, const struct trace_fact *facts, size_t cnt)
+{
+	size_t i;
+
+	writer_text(t->w, ",\"args\":{");
+	for (i = 0; i < cnt; i++) {
+		put_text(t, i ? "," : "", facts[i].name);
+		writer_char(t->w, ':');
+		if (!facts[i].text)
+			writer_uint(t->w, facts[i].number);
+		else if (facts[i].is_json)
+			writer_text(t->w, facts[i].text);
+		else
+			put_text(t, "", facts[i].text);
+	}
+	writer_text(t->w, "}}");
+}
+
 static void put_facts(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
 		      const char *name, const struct trace_fact *facts, size_t cnt)
 {
-	struct json j;
-	size_t i;
-
 	start_item(t, 'i', lane);
 	put_time(t, ",\"s\":\"p\",\"ts\":", at_ns);
 	put_text(t, ",\"name\":", name);
-	writer_text(t->w, ",\"args\":");
-	json_start_in(&j, t->w);
-	json_object(&j, NULL);
-	for (i = 0; i < cnt; i++) {
-		if (facts[i].text)
-			json_string(&j, facts[i].name, facts[i].text);
-		else
-			json_uint(&j, facts[i].name, facts[i].number);
-	}
-	json_object_end(&j);
-	writer_char(t->w, '}');
+	put_args(t, facts, cnt);
+}
+
+/* It is whole now, and not written when it ends. */
+static void put_region(struct trace *t, const struct trace_lane *lane,
+		       const struct trace_fact *facts, size_t cnt)
+{
+	const struct trace_slice *s = &lane->open[lane->cnt - 1];
+
+	start_slice(t, lane, s->end_ns);
+	put_text(t, ",\"name\":", s->name.text);
+	put_args(t, facts, cnt);
 }
 
 static void put_counter(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
@@ -164,7 +187,7 @@ static void free_chrome(struct trace *t)
 
 static const struct trace_ops chrome_ops = {
 	.sink = &sink_chrome, .head = put_head, .lane = put_lane, .begin = put_begin,
-	.end = put_end, .instant = put_instant, .facts = put_facts, .counter = put_counter,
+	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts, .counter = put_counter,
 	.tail = put_tail, .free = free_chrome,
 };
 
@@ -185,6 +208,7 @@ const struct sink_ops sink_chrome = {
 	.help = "timeline as Chrome's trace JSON, for many viewers",
 	.open = chrome_open,
 	.begin = trace_begin,
+	.region = trace_region,
 	.event = trace_event,
 	.end = trace_end,
 	.close = trace_close,

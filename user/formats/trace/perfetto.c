@@ -37,7 +37,10 @@ enum {				/* TrackEvent */
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { INTERNED_EVENT_NAMES = 2, INTERNED_SOURCES = 4, INTERNED_IID = 1, INTERNED_NAME = 2 };
 enum { SOURCE_FILE = 2, SOURCE_FUNCTION = 3, SOURCE_LINE = 4 };
-enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
+enum {				/* DebugAnnotation */
+	ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_DOUBLE = 5,
+	ANNOTATION_STRING = 6, ANNOTATION_NAME = 10,
+};
 
 struct perfetto {
 	struct proto_out packet, interned;
@@ -254,7 +257,7 @@ static void put_lane(struct trace *t, const struct trace_lane *lane)
 		put_owner(out, lane);
 	} else {
 		proto_number(out, TRACK_PARENT, lane->parent);
-		proto_text(out, TRACK_NAME, lane->kind == LANE_STATE ? "state" : lane->name);
+		proto_text(out, TRACK_NAME, lane->what);
 	}
 	if (lane->kind == LANE_COUNTER) {
 		counter = proto_begin(out, TRACK_COUNTER);
@@ -302,25 +305,67 @@ static void put_instant(struct trace *t, const struct trace_lane *lane, uint64_t
 	put_named(t, lane, at_ns, INSTANT, name, weight);
 }
 
-static void put_facts(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
-		      const char *name, const struct trace_fact *facts, size_t cnt)
+/* A number of JSON: as an integer if it is one of 64 bits. */
+static void put_json_number(struct proto_out *out, const char *text)
+{
+	double real = strtod(text, NULL);
+	long long whole;
+	uint64_t bits;
+	char *end;
+
+	errno = 0;
+	whole = strtoll(text, &end, 10);
+	memcpy(&bits, &real, sizeof(bits));
+	if (*end || errno)
+		proto_fixed64(out, ANNOTATION_DOUBLE, bits);
+	else
+		proto_number_or_0(out, ANNOTATION_INT, (uint64_t)whole);
+}
+
+static void put_value(struct proto_out *out, const struct trace_fact *fact)
+{
+	if (!fact->text)
+		proto_number_or_0(out, ANNOTATION_UINT, fact->number);
+	else if (!fact->is_json || *fact->text == 'n')	/* there is no null */
+		proto_text(out, ANNOTATION_STRING, fact->text);
+	else if (*fact->text == 't' || *fact->text == 'f')
+		proto_number_or_0(out, ANNOTATION_BOOL, *fact->text == 't');
+	else
+		put_json_number(out, fact->text);
+}
+
+/* An event with a name that is text. */
+static void put_with_facts(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
+			   uint64_t type, const char *name, const struct trace_fact *facts,
+			   size_t cnt)
 {
 	struct proto_out *out = &of(t)->packet;
 	uint64_t number = text_number(t, name);
-	size_t begin = start_event(t, lane, at_ns, INSTANT), i;
+	size_t begin = start_event(t, lane, at_ns, type), i;
 
 	proto_number(out, EVENT_NAME_IID, number);
 	for (i = 0; i < cnt; i++) {
 		size_t annotation = proto_begin(out, EVENT_ANNOTATIONS);
 
-		if (facts[i].text)
-			proto_text(out, ANNOTATION_STRING, facts[i].text);
-		else
-			proto_number_or_0(out, ANNOTATION_UINT, facts[i].number);
+		put_value(out, &facts[i]);
 		proto_text(out, ANNOTATION_NAME, facts[i].name);
 		proto_end(out, annotation);
 	}
 	end_event(t, begin);
+}
+
+static void put_facts(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
+		      const char *name, const struct trace_fact *facts, size_t cnt)
+{
+	put_with_facts(t, lane, at_ns, INSTANT, name, facts, cnt);
+}
+
+static void put_region(struct trace *t, const struct trace_lane *lane,
+		       const struct trace_fact *facts, size_t cnt)
+{
+	const struct trace_slice *s = &lane->open[lane->cnt - 1];
+
+	put_with_facts(t, lane, s->begin_ns, SLICE_BEGIN, s->name.text, facts, cnt);
 }
 
 static void put_counter(struct trace *t, const struct trace_lane *lane, uint64_t at_ns,
@@ -349,7 +394,7 @@ static void free_perfetto(struct trace *t)
 
 static const struct trace_ops perfetto_ops = {
 	.sink = &sink_perfetto, .head = put_head, .lane = put_lane, .begin = put_begin,
-	.end = put_end, .instant = put_instant, .facts = put_facts, .counter = put_counter,
+	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts, .counter = put_counter,
 	.tail = put_tail, .free = free_perfetto,
 };
 
@@ -377,6 +422,7 @@ const struct sink_ops sink_perfetto = {
 	.binary = true,
 	.open = perfetto_open,
 	.begin = trace_begin,
+	.region = trace_region,
 	.event = trace_event,
 	.end = trace_end,
 	.close = trace_close,

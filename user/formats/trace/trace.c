@@ -70,6 +70,26 @@ int trace_begin(struct sink *s, const struct profile_meta *meta,
 	return note_errors(t);
 }
 
+/* Checks the size, too. */
+static int note_more(struct trace *t)
+{
+	if (!t->err)
+		trace_fail(t, sink_check_size(t->sink.ops, t->args.max_bytes, t->bytes));
+	return note_errors(t);
+}
+
+int trace_region(struct sink *s, const struct profile_region *region)
+{
+	struct trace *t = to_trace(s);
+
+	if (t->err)
+		return t->err;
+	if (!t->process)
+		return -EINVAL;
+	trace_fail(t, trace_process_region(t, region));
+	return note_more(t);
+}
+
 int trace_event(struct sink *s, const struct event *ev)
 {
 	struct trace *t = to_trace(s);
@@ -82,9 +102,7 @@ int trace_event(struct sink *s, const struct event *ev)
 	trace_fail(t, stacks_add(t->stacks, ev, &id));
 	if (!t->err)
 		trace_fail(t, trace_process_event(t, ev, id));
-	if (!t->err)
-		trace_fail(t, sink_check_size(t->sink.ops, t->args.max_bytes, t->bytes));
-	return note_errors(t);
+	return note_more(t);
 }
 
 int trace_end(struct sink *s, const struct profile_stats *stats)

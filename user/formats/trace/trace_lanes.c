@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* trace_lanes.c - the open slices of each lane, and the texts of functions. See trace.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,17 +9,39 @@
 #include "formats/trace/trace.h"
 #include "model/native_frame.h"
 
-/* About as many bytes as a slice has in a file. */
-#define SLICE_BYTES 60
+/* Takes ownership of name; what is its end. */
+static int start(struct trace *t, struct trace_lane *lane, char *name, size_t what_bytes)
+{
+	lane->id = ++t->lane_cnt;
+	lane->name = name;
+	if (!name)
+		return -ENOMEM;
+	lane->what = name + strlen(name) - what_bytes;
+	t->ops->lane(t, lane);
+	return 0;
+}
 
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
 {
-	lane->id = ++t->lane_cnt;
-	lane->name = strdup(name);
-	if (!lane->name)
+	char *copy = strdup(name);
+
+	return start(t, lane, copy, copy ? strlen(copy) : 0);
+}
+
+int trace_lane_below(struct trace *t, struct trace_lane *lane, enum trace_lane_kind kind,
+		     const struct trace_lane *thread, const char *what)
+{
+	char *name;
+
+	lane->kind = kind;
+	lane->parent = thread->id;
+	lane->pid = thread->pid;
+	lane->tid = TRACE_MADE_UP_TID + (int64_t)t->lane_cnt + 1;
+	if (kind == LANE_TASK)
+		return trace_lane_start(t, lane, what);
+	if (asprintf(&name, "%s: %s", thread->name, what) < 0)
 		return -ENOMEM;
-	t->ops->lane(t, lane);
-	return 0;
+	return start(t, lane, name, strlen(what));
 }
 
 static bool same_name(const struct trace_name *a, const struct trace_name *b)
@@ -34,7 +57,7 @@ static int begin_slice(struct trace *t, struct trace_lane *lane, uint64_t now_ns
 
 	if (err)
 		return err;
-	t->bytes += SLICE_BYTES;
+	t->bytes += TRACE_SLICE_BYTES;
 	t->ops->begin(t, lane);
 	return 0;
 }

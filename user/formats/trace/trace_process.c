@@ -18,20 +18,16 @@
 #include "model/thread_names.h"
 #include "model/time_bins.h"
 
-/* Above every pid of Linux (PID_MAX_LIMIT), below 2^31: numbers of what has none of its own. */
-#define MADE_UP_PID (1 << 23)
-#define MADE_UP_TID (1ll << 30)
 /* Named tasks with a lane of their own; recordings have at most 256 names. */
 #define TASKS_MAX 256
 #define TASK_PREFIX "<task"
-/* Of the lane of a thread's states, in Chrome's format: Perfetto's has it below the thread. */
-#define STATE_SUFFIX ": state"
 /* The GIL's counter has a value for so many intervals. */
 #define GIL_INTERVALS 50
 
 struct trace_thread {
 	struct trace_lane calls, state;
 	struct trace_lane *task;	/* in which it is now; NULL: in none */
+	struct trace_regions regions;
 	bool seen;
 	uint32_t stack;			/* that is shown; UINT32_MAX: none */
 	uint8_t status;
@@ -44,6 +40,7 @@ struct trace_process {
 	struct u64map threads;		/* struct trace_thread, by tid */
 	struct u64map tasks;		/* struct trace_lane, by thread's lane and label */
 	size_t task_cnt, left_out;	/* tasks with a lane; samples in others */
+	size_t regions_left_out;	/* too many overlap */
 	struct time_bins *gil;		/* NULL: the file has no states, or nobody held it */
 	bool states;			/* the file has them */
 	char *event;			/* printable; NULL: samples are of time */
@@ -67,8 +64,8 @@ struct trace_process *trace_process_new(struct trace *t, const struct profile_me
 	p->states = profile_mode_known(meta->mode) && meta->unit == UNIT_SAMPLES;
 	p->first_ns = p->last_ns = trace_ns(meta->start_us);
 	p->lane.kind = LANE_PROCESS;
-	p->lane.pid = meta->tgid && meta->tgid < MADE_UP_PID ? meta->tgid :
-							       MADE_UP_PID + t->process_cnt;
+	p->lane.pid = meta->tgid && meta->tgid < TRACE_MADE_UP_PID ?
+			      meta->tgid : TRACE_MADE_UP_PID + t->process_cnt;
 	p->lane.tid = p->lane.pid;
 	if (meta->event)
 		p->event = text_escape(meta->event, strlen(meta->event));
@@ -91,6 +88,7 @@ void trace_process_free(struct trace_process *p)
 	while ((th = u64map_next(&p->threads, &pos))) {
 		trace_lane_free(&th->calls);
 		trace_lane_free(&th->state);
+		trace_regions_free(&th->regions);
 		free(th);
 	}
 	for (pos = 0; (task = u64map_next(&p->tasks, &pos));) {
@@ -111,7 +109,7 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 			uint64_t tid)
 {
 	const char *known = thread_names_find(p->meta.thread_names, tid);
-	char label[THREAD_LABEL_BYTES], name[THREAD_LABEL_BYTES + sizeof(STATE_SUFFIX)];
+	char label[THREAD_LABEL_BYTES];
 	int err;
 
 	th->stack = UINT32_MAX;
@@ -123,16 +121,12 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 	th->calls.parent = p->lane.id;
 	th->calls.pid = p->lane.pid;
 	/* Made-up numbers of threads begin at 2^32. */
-	th->calls.tid = (int64_t)(tid < MADE_UP_TID ? tid : tid % MADE_UP_TID + MADE_UP_TID);
+	th->calls.tid = (int64_t)(tid < TRACE_MADE_UP_TID ?
+					  tid : tid % TRACE_MADE_UP_TID + TRACE_MADE_UP_TID);
 	err = trace_lane_start(t, &th->calls, label);
 	if (err || !p->states || p->event)
 		return err;
-	th->state.kind = LANE_STATE;
-	th->state.parent = th->calls.id;
-	th->state.pid = p->lane.pid;
-	th->state.tid = MADE_UP_TID + (int64_t)t->lane_cnt + 1;
-	snprintf(name, sizeof(name), "%s" STATE_SUFFIX, label);
-	return trace_lane_start(t, &th->state, name);
+	return trace_lane_below(t, &th->state, LANE_STATE, &th->calls, "state");
 }
 
 static struct trace_thread *find_thread(struct trace *t, struct trace_process *p, uint64_t tid)
@@ -200,12 +194,8 @@ static int find_task(struct trace *t, const struct trace_thread *th, uint32_t la
 		return -ENOMEM;
 	}
 	p->task_cnt++;
-	task->kind = LANE_TASK;
-	task->parent = th->calls.id;
-	task->pid = p->lane.pid;
-	task->tid = MADE_UP_TID + (int64_t)t->lane_cnt + 1;
 	name = trace_function(t, label);
-	err = name ? trace_lane_start(t, task, name) : -ENOMEM;
+	err = name ? trace_lane_below(t, task, LANE_TASK, &th->calls, name) : -ENOMEM;
 	free(name);
 	*lane = task;
 	return err;
@@ -316,6 +306,16 @@ static int take_sample(struct trace *t, struct trace_thread *th, const struct ev
 	return err ? err : count_gil(p, ev);
 }
 
+int trace_process_region(struct trace *t, const struct profile_region *region)
+{
+	struct trace_process *p = t->process;
+	struct trace_thread *th = find_thread(t, p, region->thread_id);
+	int err = th ? trace_regions_add(t, &th->regions, &th->calls, region) : -ENOMEM;
+
+	p->regions_left_out += err == -E2BIG;
+	return err == -E2BIG ? 0 : err;
+}
+
 int trace_process_event(struct trace *t, const struct event *ev, uint32_t id)
 {
 	struct trace_process *p = t->process;
@@ -347,6 +347,7 @@ static int end_threads(struct trace *t, struct trace_process *p)
 	while (!err && (th = u64map_next(&p->threads, &pos))) {
 		uint64_t end_ns = th->at_ns + th->own_ns;
 
+		trace_regions_end(t, &th->regions);
 		if (!th->seen)
 			continue;
 		err = show_sample(t, th, end_ns, UINT32_MAX, 0);
@@ -388,30 +389,44 @@ static int put_gil(struct trace *t, struct trace_process *p)
 	return err;
 }
 
+static struct trace_fact text_fact(const char *name, const char *text)
+{
+	return (struct trace_fact){ .name = name, .text = text };
+}
+
+static struct trace_fact number_fact(const char *name, uint64_t number)
+{
+	return (struct trace_fact){ .name = name, .number = number };
+}
+
 /* What is known of the profile, where it begins; and where it ends, if something was lost. */
 static void put_facts(struct trace *t, struct trace_process *p, const struct profile_stats *stats)
 {
 	const struct profile_meta *m = &p->meta;
 	uint64_t lost = stats && stats->lost_known ? stats->lost_cnt : 0;
 	char python[32], *platform = NULL;
-	struct trace_fact facts[8];
+	struct trace_fact facts[10];
 	size_t cnt = 0;
 
 	snprintf(python, sizeof(python), "%u.%u.%u", m->python_major, m->python_minor,
 		 m->python_micro);
-	facts[cnt++] = (struct trace_fact){ "exporter", "tachbpf " TACHBPF_VERSION, 0 };
-	facts[cnt++] = (struct trace_fact){ "mode", profile_mode_name(m->mode), 0 };
-	facts[cnt++] = (struct trace_fact){ "interval_us", NULL, m->interval_us };
+	facts[cnt++] = text_fact("exporter", "tachbpf " TACHBPF_VERSION);
+	facts[cnt++] = text_fact("mode", profile_mode_name(m->mode));
+	facts[cnt++] = number_fact("interval_us", m->interval_us);
 	if (m->python_major)
-		facts[cnt++] = (struct trace_fact){ "python", python, 0 };
+		facts[cnt++] = text_fact("python", python);
 	if (m->platform)
 		platform = text_escape(m->platform, strlen(m->platform));
 	if (platform)
-		facts[cnt++] = (struct trace_fact){ "platform", platform, 0 };
+		facts[cnt++] = text_fact("platform", platform);
 	if (p->left_out)
-		facts[cnt++] = (struct trace_fact){ "samples_of_more_tasks", NULL, p->left_out };
+		facts[cnt++] = number_fact("samples_of_more_tasks", p->left_out);
+	if (p->regions_left_out)
+		facts[cnt++] = number_fact("regions_of_more_rows", p->regions_left_out);
+	if (stats && stats->lost_regions)
+		facts[cnt++] = number_fact("lost_regions", stats->lost_regions);
 	if (stats && stats->lost_known)
-		facts[cnt++] = (struct trace_fact){ "lost_samples", NULL, lost };
+		facts[cnt++] = number_fact("lost_samples", lost);
 	t->ops->facts(t, &p->lane, p->first_ns, "profile", facts, cnt);
 	if (lost)
 		t->ops->facts(t, &p->lane, p->last_ns, "lost samples", &facts[cnt - 1], 1);
