@@ -41,7 +41,7 @@ struct convert {
 struct target {
 	struct sink *sink;
 	struct remap *remap;		/* to keep only what is used; NULL: everything */
-	struct regions_out *regions;	/* beside the sink's file; NULL: the sink's, if it has them */
+	struct regions_out *regions;	/* beside the sink's file; NULL: in it */
 };
 
 static int on_event(void *ctx, const struct event *ev)

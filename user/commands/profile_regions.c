@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* profile_regions.c - the regions beside a file, as far as a filter accepts them. See profile_set.h. */
+/* profile_regions.c - the regions beside a file that a filter accepts. See profile_set.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

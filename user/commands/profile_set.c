@@ -246,10 +246,7 @@ static bool is_begin(const char *path, size_t less, const char *other)
 	return strlen(other) == len && !memcmp(path, other, len);
 }
 
-/*
- * Returns true if the path is FILE.json, FILE.sources.json, FILE.regions.json, session.json or sources.json of another
- * one, as with a shell pattern.
- */
+/* Returns true for session.json, FILE.json and the like of another path, as patterns match them. */
 static bool is_beside(const char *path, char *const *paths, size_t cnt)
 {
 	size_t len = strlen(path), tail = strlen(SESSION_BESIDE_SUFFIX), dir, i;

@@ -79,9 +79,10 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
 
 /*
- * Passes on the regions beside the file, or those of its process beside its directory, in the order
- * of regions_each(), as far as the filter (NULL: all) accepts them; meta: of the profile. Adds to
- * *lost how many were not kept. A damaged file has none, after a warning. 0, or the error of each().
+ * Passes on the regions beside the file, or those of its process beside its directory, in the
+ * order of regions_each(), as far as the filter (NULL: all) accepts them; meta: of the profile.
+ * Adds to *lost how many were not kept. A damaged file has none, after a warning. 0, or the error
+ * of each().
  */
 int profile_file_regions(const struct profile_file *file,
 			 const struct sample_filter_options *filter,

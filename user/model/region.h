@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* region.h - a span of a thread's time that its program has marked: tachbpf.region() of docs/python.md. */
+/* region.h - a span of a thread's time that its program marked: tachbpf.region() in Python. */
 #ifndef TACHBPF_REGION_H
 #define TACHBPF_REGION_H
 

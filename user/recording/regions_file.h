@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * regions_file.h - the regions that a program marked while it was recorded: FILE.regions.json next
- * to the recording FILE, or DIR.regions.json next to the directory DIR. The Python package writes it (packaging/python/tachbpf/_region.py):
+ * to the recording FILE, which may be a directory. The Python package writes it (_region.py):
  *
  *   { "version": 1, "pid": 12, "begin_ns": ..., "end_ns": ..., "lost": 0,
  *     "regions": [ [ "parse", THREAD, BEGIN_NS, END_NS, { "file": "a.csv", "rows": 7 } ], ... ] }
  *
- * "lost": regions beyond the limit. The one that ended first comes first; those that were still open
- * at the end come last, the outer one first.
+ * "lost": regions beyond the limit. The one that ended first comes first; those that were still
+ * open at the end come last, the outer one first.
  */
 #ifndef TACHBPF_REGIONS_FILE_H
 #define TACHBPF_REGIONS_FILE_H
@@ -39,7 +39,7 @@ struct regions {
 	uint64_t pid;			/* of the program; 0: of several, or unknown */
 };
 
-/* Returns where the regions of a recording, a file or directory, are. False: the path is too long. */
+/* Returns where the regions of a recording, file or directory, are. False: the path is too long. */
 bool regions_path(const char *recording, char out[PATH_MAX]);
 
 /*
@@ -49,8 +49,8 @@ bool regions_path(const char *recording, char out[PATH_MAX]);
 int regions_read(struct regions *r, int dirfd, const char *name, char *why, size_t why_size);
 /*
  * Passes every region on, one inside another after the outer one: by begin, of those that begin
- * together the longest first. region: valid until each() returns, which returns 0 or an error. 0, or
- * that error.
+ * together the longest first. region: valid until each() returns, which returns 0 or an error. 0,
+ * or that error.
  */
 int regions_each(const struct regions *r,
 		 int (*each)(void *ctx, const struct profile_region *region), void *ctx);

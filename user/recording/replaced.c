@@ -240,12 +240,21 @@ static int check_dir(int parent, const char *name)
 	return err ? err : *other ? -EEXIST : 0;
 }
 
+static bool is_regions(int dirfd, const char *name)
+{
+	struct regions regions;
+	char why[128];
+	bool is_ours = !regions_read(&regions, dirfd, name, why, sizeof(why));
+
+	regions_free(&regions);
+	return is_ours;
+}
+
 /* As check_dir(), for any part. */
 static int check_part(int parent, const char *name, enum part part, const struct stat *st)
 {
 	struct session_json *session = NULL;
 	struct saved_sources sources = { 0 };
-	struct regions regions;
 	char buf[SHOWN_BYTES], file[NAME_BYTES];
 	bool is_ours = false;
 
@@ -261,8 +270,7 @@ static int check_part(int parent, const char *name, enum part part, const struct
 		is_ours = !saved_sources_read(&sources, parent, name);
 		saved_sources_free(&sources);
 	} else if (part == REGIONS) {
-		is_ours = !regions_read(&regions, parent, name, buf, sizeof(buf));
-		regions_free(&regions);
+		is_ours = is_regions(parent, name);
 	} else if (part == JSON && is_regular(parent, name)) {
 		snprintf(file, sizeof(file), "%.*s",
 			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);

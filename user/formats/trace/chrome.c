@@ -187,8 +187,8 @@ static void free_chrome(struct trace *t)
 
 static const struct trace_ops chrome_ops = {
 	.sink = &sink_chrome, .head = put_head, .lane = put_lane, .begin = put_begin,
-	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts, .counter = put_counter,
-	.tail = put_tail, .free = free_chrome,
+	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts,
+	.counter = put_counter, .tail = put_tail, .free = free_chrome,
 };
 
 static struct sink *chrome_open(const struct sink_args *args)

@@ -394,8 +394,8 @@ static void free_perfetto(struct trace *t)
 
 static const struct trace_ops perfetto_ops = {
 	.sink = &sink_perfetto, .head = put_head, .lane = put_lane, .begin = put_begin,
-	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts, .counter = put_counter,
-	.tail = put_tail, .free = free_perfetto,
+	.end = put_end, .region = put_region, .instant = put_instant, .facts = put_facts,
+	.counter = put_counter, .tail = put_tail, .free = free_perfetto,
 };
 
 static struct sink *perfetto_open(const struct sink_args *args)

@@ -43,7 +43,7 @@ enum trace_lane_kind {
 };
 
 struct trace_slice {
-	uint64_t begin_ns, end_ns;	/* the end: of regions only, others end when a sample says so */
+	uint64_t begin_ns, end_ns;	/* the end is known of regions only */
 	struct trace_name name;
 };
 

@@ -2,8 +2,8 @@
 /*
  * trace_regions.c - the lanes of a thread's regions. See trace.h.
  *
- * A region is in the first lane where it is inside the innermost one that is open, or where none is.
- * With regions of one stack that is always the first lane; those of coroutines overlap anyhow.
+ * A region is in the first lane where it is inside the innermost one that is open, or where none
+ * is. With regions of one stack that is always the first lane; those of coroutines overlap anyhow.
  */
 #include <errno.h>
 #include <stdio.h>
