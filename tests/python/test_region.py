@@ -139,6 +139,18 @@ def test_limits_are_told(path, monkeypatch):
     assert spans[0].attributes["none"] is None and spans[0].attributes["a3"] == 3
 
 
+def test_a_file_that_would_be_too_large_has_what_fits(path, monkeypatch):
+    monkeypatch.setattr(_region, "FILE_MAX", 20_000)
+    keeper = kept()
+    for number in range(100):
+        with tachbpf.region(f"{number}", text="é" * 200):
+            pass
+    spans = written(keeper, path)
+    assert 10 < len(spans) < 20 and len(spans) + spans.lost == 100
+    assert [span.name for span in spans] == [f"{number}" for number in range(len(spans))]
+    assert _region.beside(path).stat().st_size <= 20_000
+
+
 def test_values_that_json_does_not_have(path):
     class Bad:
         def __str__(self):

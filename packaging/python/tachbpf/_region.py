@@ -26,7 +26,8 @@ Value = Union[str, int, float, bool, None]
 
 SUFFIX = ".regions.json"
 KEPT_MAX = 100_000          # regions of a recording; further ones are counted
-FILE_MAX = 64 << 20         # bytes that reading accepts
+FILE_MAX = 64 << 20         # bytes of a file
+HEAD_BYTES = 1024           # of these, for what is not a region
 NAME_MAX = 1024             # characters of a name
 VALUE_MAX = 256             # characters of an attribute's name or value
 ATTRIBUTES_MAX = 16
@@ -193,11 +194,26 @@ class Kept:
             except OSError as error:
                 raise Error(f"cannot write {path}: {error.strerror}") from error
 
+    def _rows(self, end_ns: int) -> list[str]:
+        """The regions as JSON, as many as a file may have; the others are lost."""
+        rows, room = [], FILE_MAX - HEAD_BYTES
+        for s in self._spans:
+            if s.begin_ns > end_ns:
+                continue
+            row = json.dumps([_text(s.name, NAME_MAX), s.thread, s.begin_ns, min(s.end_ns, end_ns),
+                              _attributes(s.attributes)])
+            room -= len(row) + len(", ")
+            if room < 0:
+                self._lost += 1
+            else:
+                rows.append(row)
+        return rows
+
     def _json(self, end_ns: int) -> str:
-        return json.dumps({
-            "version": 1, "pid": os.getpid(), "begin_ns": self._begin_ns, "end_ns": end_ns, "lost": self._lost,
-            "regions": [[_text(s.name, NAME_MAX), s.thread, s.begin_ns, min(s.end_ns, end_ns), _attributes(s.attributes)]
-                        for s in self._spans if s.begin_ns <= end_ns]})
+        rows = self._rows(end_ns)
+        head = json.dumps({"version": 1, "pid": os.getpid(), "begin_ns": self._begin_ns, "end_ns": end_ns,
+                           "lost": self._lost})
+        return f'{head[:-1]}, "regions": [{", ".join(rows)}]}}'
 
 
 def keep() -> Kept:
