@@ -168,8 +168,13 @@ $(LIBBPF_BUILT): $(LIBBPF)/src/libbpf.h
 $(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o: | $(LIBBPF_BUILT)
 endif
 
-$(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
-	$(Q)rm -f $@; $(AR) rcs $@ $^
+# Newer when the list has changed: a file was removed, or AGENT, NATIVE are others.
+$(O)/objects: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIB_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ)' >$@
+
+$(O)/libtachbpf.a: $(LIB_OBJ) $(O)/objects | $(O)/libs
+	$(Q)rm -f $@; $(AR) rcs $@ $(filter %.o,$^)
 
 ifdef SYSROOT_FLAG
 $(LIB_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
