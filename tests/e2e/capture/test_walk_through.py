@@ -4,6 +4,7 @@
 The commands are read from README.md and docs/modes.md, so a row that is changed there is executed as it is now, and one
 that is new fails here until somebody says what it shows.
 """
+import json
 import re
 import shlex
 import subprocess
@@ -11,8 +12,8 @@ import subprocess
 import pytest
 
 from paths import REPO, binary
-from processes import TIMEOUT, use_cpu
-from recording import Recording, succeeded
+from processes import TIMEOUT, use_cpu, wait_until
+from recording import Recording, succeeded, tachbpf
 from target import Target
 
 SCREEN = 25     # lines
@@ -81,9 +82,17 @@ def argv_of(command, pid, python, scratch, name):
     return [*words, "-o", name]
 
 
+def is_deadlocked(pid):
+    """Only a look tells: its threads run for a while after the program said "ready"."""
+    process, = json.loads(succeeded(tachbpf("dump", "--json", pid)).stdout)["processes"]
+    return process["deadlocks"]
+
+
 def seen(command, target, python, scratch, cwd, name="X"):
     """The first screen of a row's command. A recording ends when the program has had the CPU time that shows its faults."""
     argv = argv_of(command, target.pid, python, scratch, name)
+    if argv[0] == "dump":
+        wait_until(lambda: is_deadlocked(target.pid), "two threads of faults.py block each other")
     if "--" in argv or argv[0] in ("dump", "diff"):
         return screen(*argv, cwd=cwd)
     with Recording(argv, cwd=cwd) as recording:
