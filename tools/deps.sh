@@ -117,6 +117,8 @@ if [ "${1:-build}" = check-all ]; then
 	have systemd-nspawn || need systemd-container
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
+	# by which a Python program records itself
+	have sudo || need sudo
 	# shells whose completion is tried
 	have zsh || need zsh
 	have fish || need fish
