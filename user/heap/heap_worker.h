@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * heap_worker.h - the worker (worker.h) that takes censuses and looks for chains of references: it
+ * reads and parses the memory of processes, and has the right to it and nothing else.
+ */
+#ifndef TACHBPF_HEAP_HEAP_WORKER_H
+#define TACHBPF_HEAP_HEAP_WORKER_H
+
+#include "heap/census.h"
+#include "heap/chains.h"
+#include "worker/worker.h"
+
+/* "tachbpf-heap" */
+extern const struct worker_kind heap_worker_kind;
+
+/*
+ * Take a census of a process. 0: *out is filled, and well-formed whatever the process or the worker
+ * has done: names are terminated, counts are within the arrays. -ESRCH: no such process; -EPERM;
+ * -ENOENT: no pool was found; -ETIMEDOUT: the process blocks those who read it; -EBUSY: try again
+ * later.
+ */
+int heap_worker_census(const struct heap_target *target, const struct heap_limits *limits,
+		       struct heap_census *out);
+
+/* Look for who keeps the objects of a type. As above; -ENOENT: no object of this type was found. */
+int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
+		       struct heap_chains *out);
+
+/* End it. The next call starts another. */
+void heap_worker_end(void);
+
+#endif
