@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
 fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
-fuzz_page_book.c and fuzz_tasks.c.
+fuzz_page_book.c, fuzz_tasks.c and fuzz_mimalloc.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -14,6 +14,7 @@ native_record: machine code that calls Python, with entries, without, and cut of
 native_walk: a process with two files, and stacks.
 page_book: lives of pages, of huge pages, moves; a worker's reply.
 tasks: each version and build, with some words changed.
+mimalloc: each version and build; whole, with words of the header, of pages and of lists changed, and while it is read.
 """
 import json
 import os
@@ -319,6 +320,19 @@ def tasks():
                                       for i in range(4 + how))
 
 
+def mimalloc():
+    """Pokes of fuzz_mimalloc.c: slice, offset, value."""
+    poke = struct.Struct("<BHH").pack
+    for layout in range(8):
+        slices, page = (264, (96, 112, 80, 96)[layout]) if layout < 4 else (288, (112, 128, 96, 112)[layout - 4])
+        info = 2 if slices + 513 * page > 65536 else 1
+        small, medium = (slices + (info + i) * page for i in (0, 1))
+        yield bytes((layout, 2))
+        yield bytes((layout, 3)) + poke(0, small + 16, 0) + poke(0, small + 10, 90)
+        yield bytes((layout, 7)) + poke(info, 3 * 48, 0x8001) + poke(0, medium + 10, 9)
+        yield bytes((layout, 0)) + poke(0, medium, 512) + poke(0, small + 12, 3)
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
@@ -327,6 +341,7 @@ def main(golden):
              "fuzz_async_record": list(async_records()),
              "fuzz_native_walk": list(native_walk()),
              "fuzz_page_book": list(page_book()), "fuzz_tasks": list(tasks()),
+             "fuzz_mimalloc": list(mimalloc()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

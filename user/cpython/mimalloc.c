@@ -268,7 +268,7 @@ static bool take_list(const struct mimalloc_layout *l, const struct mimalloc_pag
 		i = (at - p->start) / p->block_bytes;
 		if (at < p->start || i >= b->cnt || (at - p->start) % p->block_bytes)
 			return false;
-		b->bits[i / 8] &= (uint8_t)~(1u << i % 8);
+		b->bits[i / 64] &= ~(1ull << i % 64);
 		at = next_of(l, p, number_at(buf, i * b->stride, 8));
 	}
 	return !at;
@@ -340,7 +340,7 @@ int mimalloc_page_read(const struct target_mem *mem, const struct mimalloc_layou
 	*page = before;
 	memset(out->bits, 0, sizeof(out->bits));
 	for (i = 0; i < out->cnt; i++)
-		out->bits[i / 8] |= (uint8_t)(1u << i % 8);
+		out->bits[i / 64] |= 1ull << i % 64;
 	/* Its first block is beyond what was read if the page has grown meanwhile. */
 	if (after.capacity != before.capacity || after.keys[0] != before.keys[0] ||
 	    !take_list(l, page, buf, after.free, out) ||

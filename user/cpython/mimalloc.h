@@ -27,6 +27,7 @@
 #define MIMALLOC_HEADER_BYTES 65952u
 /* Limit on a page's blocks: a slice of blocks of 8 bytes. */
 #define MIMALLOC_BLOCKS_MAX 8192u
+#define MIMALLOC_USED_WORDS (MIMALLOC_BLOCKS_MAX / 64)
 
 /* Whose page it is: tags of the heaps of free-threaded CPythons. Others have only the first one. */
 enum mimalloc_tag {
@@ -78,7 +79,7 @@ struct mimalloc_blocks {
 	uint32_t used;
 	size_t stride;		/* block i begins at i * stride in the buffer */
 	size_t len;		/* bytes that were read of each */
-	uint8_t bits[MIMALLOC_BLOCKS_MAX / 8];	/* 1: in use */
+	uint64_t bits[MIMALLOC_USED_WORDS];	/* bit i % 64 of word i / 64: block i is in use */
 };
 
 /*
@@ -93,7 +94,7 @@ int mimalloc_page_read(const struct target_mem *mem, const struct mimalloc_layou
 
 static inline bool mimalloc_in_use(const struct mimalloc_blocks *b, uint32_t i)
 {
-	return b->bits[i / 8] >> i % 8 & 1;
+	return b->bits[i / 64] >> i % 64 & 1;
 }
 
 #endif
