@@ -28,6 +28,7 @@
 /* From this size on, a page of mimalloc 2.1 has the size of its blocks from its slices. */
 #define HUGE_BLOCK_BYTES (2ull << 30)
 #define INFO_SLICES_MAX 2
+#define PAGE_BYTES_MAX 128
 #define TAG_MASK 0xf
 /* Low bits of the list of blocks that other threads have freed. */
 #define DELAYED_FLAGS 3ull
@@ -294,25 +295,35 @@ static int read_blocks(const struct target_mem *mem, const struct mimalloc_page 
 	return err;
 }
 
+int mimalloc_page_at(const struct target_mem *mem, const struct mimalloc_layout *l,
+		     uint64_t header, struct mimalloc_page *out)
+{
+	uint64_t segment = header / MIMALLOC_SEGMENT_BYTES * MIMALLOC_SEGMENT_BYTES;
+	uint64_t i = (header - segment - l->slices) / l->page_bytes, count;
+	uint8_t slice[PAGE_BYTES_MAX];
+	int err;
+
+	if (header < segment + l->slices || i >= MIMALLOC_SLICES)
+		return -ENOENT;
+	err = mem->read(mem->ctx, header, slice, l->page_bytes);
+	if (err)
+		return err;
+	*out = (struct mimalloc_page){ .header = header };
+	count = number_at(slice, SLICE_COUNT, 4);
+	if (!count || number_at(slice, SLICE_OFFSET, 4) ||
+	    !read_page(l, slice, segment + i * MIMALLOC_SLICE_BYTES, count, out))
+		return -ENOENT;
+	return 0;
+}
+
 /* Read the description again: its lists, and whether it is still the same page. */
 static int read_again(const struct target_mem *mem, const struct mimalloc_layout *l,
 		      const struct mimalloc_page *p, struct mimalloc_page *out)
 {
-	uint64_t addr = p->header / MIMALLOC_SEGMENT_BYTES * MIMALLOC_SEGMENT_BYTES;
-	uint64_t i = (p->header - addr - l->slices) / l->page_bytes;
-	uint8_t slice[256];
-	int err;
+	int err = mimalloc_page_at(mem, l, p->header, out);
 
-	err = mem->read(mem->ctx, p->header, slice, l->page_bytes);
-	if (err)
-		return err;
-	*out = (struct mimalloc_page){ .header = p->header };
-	if (number_at(slice, SLICE_COUNT, 4) * MIMALLOC_SLICE_BYTES != p->bytes ||
-	    number_at(slice, SLICE_OFFSET, 4) ||
-	    !read_page(l, slice, addr + i * MIMALLOC_SLICE_BYTES, p->bytes / MIMALLOC_SLICE_BYTES,
-		       out) || out->block_bytes != p->block_bytes || out->tag != p->tag)
-		return -ENOENT;
-	return 0;
+	return err ? err : out->bytes == p->bytes && out->block_bytes == p->block_bytes &&
+		out->start == p->start && out->tag == p->tag ? 0 : -ENOENT;
 }
 
 /*

@@ -73,6 +73,10 @@ const struct mimalloc_layout *mimalloc_layout_find(const void *header, size_t le
 int mimalloc_segment_read(const struct mimalloc_layout *l, const void *header, size_t len,
 			  uint64_t addr, struct mimalloc_segment *out);
 
+/* Read the description of a page, as struct mimalloc_page.header. 0; -ENOENT: it is no page now; other -errno. */
+int mimalloc_page_at(const struct target_mem *mem, const struct mimalloc_layout *l,
+		     uint64_t header, struct mimalloc_page *out);
+
 /* The blocks of a page. */
 struct mimalloc_blocks {
 	uint32_t cnt;		/* the page's capacity */
