@@ -65,7 +65,7 @@ static void fill(const struct fake_layout *l)
 	}
 }
 
-static void read_page(const struct target_mem *mem, const struct mimalloc_layout *l,
+static void read_page(const struct target_mem *mem, int l,
 		      struct mimalloc_page *p)
 {
 	uint32_t i, used = 0;
@@ -84,7 +84,7 @@ static void read_page(const struct target_mem *mem, const struct mimalloc_layout
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct target_mem mem = { fake_segment_read, &f };
-	const struct mimalloc_layout *l;
+	int l;
 	size_t half;
 	uint32_t i;
 
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f.change_at = 1 + data[1] / 4 % 4;
 	l = mimalloc_layout_find(f.bytes, MIMALLOC_HEADER_BYTES, FAKE_SEGMENT,
 				 f.l->free_threaded);
-	if (!l || mimalloc_segment_read(l, f.bytes, MIMALLOC_HEADER_BYTES, FAKE_SEGMENT, &s))
+	if (l < 0 || mimalloc_segment_read(l, f.bytes, MIMALLOC_HEADER_BYTES, FAKE_SEGMENT, &s))
 		return 0;
 	check(s.page_cnt <= MIMALLOC_SLICES && s.bytes >= MIMALLOC_SLICE_BYTES);
 	for (i = 0; i < s.page_cnt; i++)

@@ -33,7 +33,7 @@
 /* Low bits of the list of blocks that other threads have freed. */
 #define DELAYED_FLAGS 3ull
 
-struct mimalloc_layout {
+struct layout {
 	/* In a segment's header. */
 	uint16_t used, cookie, segment_slices, info_slices, kind, entries, thread_id, slices;
 	/* In a page. */
@@ -53,7 +53,7 @@ struct mimalloc_layout {
 #define PAGE_25 .local_free = 24, .page_used = 32, .used_bytes = 2, .tag = 35, \
 	.block_size = 40, .size_bytes = 8, .page_start = 48
 
-static const struct mimalloc_layout layouts[] = {
+static const struct layout layouts[] = {
 	{ SEGMENT_21, PAGE_21, .thread_free = 40, .page_bytes = 96, .free_threaded = true },
 	{ SEGMENT_25, PAGE_25, .thread_free = 56, .page_bytes = 112, .free_threaded = true },
 	{ SEGMENT_21, PAGE_21, .keys = 40, .thread_free = 56, .page_bytes = 112,
@@ -65,6 +65,12 @@ static const struct mimalloc_layout layouts[] = {
 	{ SEGMENT_21, PAGE_21, .keys = 40, .thread_free = 56, .page_bytes = 96 },
 	{ SEGMENT_25, PAGE_25, .keys = 56, .thread_free = 72, .page_bytes = 112 },
 };
+
+/* NULL: there is no layout of this number. */
+static const struct layout *layout_at(int number)
+{
+	return number >= 0 && number < (int)ARRAY_SIZE(layouts) ? &layouts[number] : NULL;
+}
 
 static uint64_t number_at(const void *bytes, size_t off, size_t len)
 {
@@ -83,7 +89,7 @@ struct segment_head {
 	bool huge;
 };
 
-static bool read_head(const struct mimalloc_layout *l, const uint8_t *header, size_t len,
+static bool read_head(const struct layout *l, const uint8_t *header, size_t len,
 		      uint64_t addr, struct segment_head *h)
 {
 	uint64_t info, kind;
@@ -106,7 +112,7 @@ static bool read_head(const struct mimalloc_layout *l, const uint8_t *header, si
 }
 
 /* The first slices have the header itself. */
-static bool has_own_slices(const struct mimalloc_layout *l, const uint8_t *header,
+static bool has_own_slices(const struct layout *l, const uint8_t *header,
 			   const struct segment_head *h)
 {
 	const uint8_t *slice = header + l->slices;
@@ -118,7 +124,7 @@ static bool has_own_slices(const struct mimalloc_layout *l, const uint8_t *heade
 /* ---- a page's description ---- */
 
 /* Where the first block is, from the start of the page's slices. */
-static uint64_t start_offset(const struct mimalloc_layout *l, const uint8_t *slice,
+static uint64_t start_offset(const struct layout *l, const uint8_t *slice,
 			     uint64_t slice_addr, uint64_t block_bytes)
 {
 	if (l->page_start)
@@ -127,12 +133,12 @@ static uint64_t start_offset(const struct mimalloc_layout *l, const uint8_t *sli
 	return block_bytes <= 64 ? 3 * block_bytes : block_bytes <= 512 ? block_bytes : 0;
 }
 
-static uint8_t tag_of(const struct mimalloc_layout *l, const uint8_t *slice)
+static uint8_t tag_of(const struct layout *l, const uint8_t *slice)
 {
 	return number_at(slice, l->tag, 1) >> l->tag_shift & TAG_MASK;
 }
 
-static void read_lists(const struct mimalloc_layout *l, const uint8_t *slice,
+static void read_lists(const struct layout *l, const uint8_t *slice,
 		       struct mimalloc_page *p)
 {
 	p->capacity = (uint32_t)number_at(slice, CAPACITY, 2);
@@ -146,9 +152,9 @@ static void read_lists(const struct mimalloc_layout *l, const uint8_t *slice,
 	}
 }
 
-/* The page that begins with this slice, which is in use. Returns false if it does not fit. */
-static bool read_page(const struct mimalloc_layout *l, const uint8_t *slice, uint64_t slice_addr,
-		      uint64_t slices, struct mimalloc_page *p)
+/* The page p->addr, which is in use, from its first slice. Returns false if it does not fit. */
+static bool read_page(const struct layout *l, const uint8_t *slice, uint64_t slices,
+		      struct mimalloc_page *p)
 {
 	uint64_t size = number_at(slice, l->block_size, l->size_bytes), bytes, off;
 	uint64_t reserved = number_at(slice, RESERVED, 2);
@@ -158,11 +164,11 @@ static bool read_page(const struct mimalloc_layout *l, const uint8_t *slice, uin
 		size = bytes;
 	if (size < 8 || size % 8 || size > bytes)
 		return false;
-	off = start_offset(l, slice, slice_addr, size);
+	off = start_offset(l, slice, p->addr, size);
 	if (off % 8 || off >= MIMALLOC_SLICE_BYTES || reserved != (bytes - off) / size ||
 	    reserved > MIMALLOC_BLOCKS_MAX)
 		return false;
-	p->start = slice_addr + off;
+	p->start = p->addr + off;
 	p->block_bytes = size;
 	p->bytes = bytes;
 	p->tag = tag_of(l, slice);
@@ -172,8 +178,8 @@ static bool read_page(const struct mimalloc_layout *l, const uint8_t *slice, uin
 }
 
 /* Add the page of slice i, if it is in use and has blocks. */
-static void add_page(const struct mimalloc_layout *l, const uint8_t *slice, uint64_t i,
-		     uint64_t count, struct mimalloc_segment *out)
+static void add_page(const struct layout *l, const uint8_t *slice, uint64_t i, uint64_t count,
+		     struct mimalloc_segment *out)
 {
 	struct mimalloc_page *p = &out->pages[out->page_cnt];
 	uint64_t size = number_at(slice, l->block_size, l->size_bytes);
@@ -181,20 +187,22 @@ static void add_page(const struct mimalloc_layout *l, const uint8_t *slice, uint
 	/* 0: free; 1: about to change. */
 	if (size <= 1)
 		return;
-	*p = (struct mimalloc_page){ .header = out->addr + l->slices + i * l->page_bytes };
-	if (!read_page(l, slice, out->addr + i * MIMALLOC_SLICE_BYTES, count, p))
+	*p = (struct mimalloc_page){ .addr = out->addr + i * MIMALLOC_SLICE_BYTES,
+				     .header = out->addr + l->slices + i * l->page_bytes };
+	if (!read_page(l, slice, count, p))
 		out->bad_pages++;
 	else if (p->capacity)
 		out->page_cnt++;
 }
 
-int mimalloc_segment_read(const struct mimalloc_layout *l, const void *header, size_t len,
-			  uint64_t addr, struct mimalloc_segment *out)
+int mimalloc_segment_read(int layout, const void *header, size_t len, uint64_t addr,
+			  struct mimalloc_segment *out)
 {
+	const struct layout *l = layout_at(layout);
 	struct segment_head h;
 	uint64_t i, count, whole;
 
-	if (!read_head(l, header, len, addr, &h) || !has_own_slices(l, header, &h))
+	if (!l || !read_head(l, header, len, addr, &h) || !has_own_slices(l, header, &h))
 		return -ENOENT;
 	out->addr = addr;
 	out->bytes = h.slices * MIMALLOC_SLICE_BYTES;
@@ -218,21 +226,17 @@ int mimalloc_segment_read(const struct mimalloc_layout *l, const void *header, s
 	return 0;
 }
 
-const struct mimalloc_layout *mimalloc_layout_find(const void *header, size_t len, uint64_t addr,
-						   bool free_threaded)
+int mimalloc_layout_find(const void *header, size_t len, uint64_t addr, bool free_threaded)
 {
 	static struct mimalloc_segment s;
-	const struct mimalloc_layout *best = NULL;
 	uint32_t pages = 0;
-	size_t i;
+	int best = -ENOENT, i;
 
-	for (i = 0; i < ARRAY_SIZE(layouts); i++) {
-		const struct mimalloc_layout *l = &layouts[i];
-
-		if (l->free_threaded == free_threaded &&
-		    !mimalloc_segment_read(l, header, len, addr, &s) &&
+	for (i = 0; i < (int)ARRAY_SIZE(layouts); i++) {
+		if (layouts[i].free_threaded == free_threaded &&
+		    !mimalloc_segment_read(i, header, len, addr, &s) &&
 		    s.page_cnt > pages && s.page_cnt > s.bad_pages) {
-			best = l;
+			best = i;
 			pages = s.page_cnt;
 		}
 	}
@@ -248,7 +252,7 @@ static uint64_t rotate_right(uint64_t x, uint64_t by)
 }
 
 /* The next block of a list, from a free block's first word. */
-static uint64_t next_of(const struct mimalloc_layout *l, const struct mimalloc_page *p,
+static uint64_t next_of(const struct layout *l, const struct mimalloc_page *p,
 			uint64_t word)
 {
 	uint64_t next;
@@ -259,8 +263,8 @@ static uint64_t next_of(const struct mimalloc_layout *l, const struct mimalloc_p
 	return next == p->header ? 0 : next;
 }
 
-/* The blocks of a list are not in use. Returns false if one is none of the page, or it does not end. */
-static bool take_list(const struct mimalloc_layout *l, const struct mimalloc_page *p,
+/* The blocks of a list are free. Returns false if one is not in the page, or it does not end. */
+static bool take_list(const struct layout *l, const struct mimalloc_page *p,
 		      const uint8_t *buf, uint64_t at, struct mimalloc_blocks *b)
 {
 	uint64_t steps, i;
@@ -295,32 +299,38 @@ static int read_blocks(const struct target_mem *mem, const struct mimalloc_page 
 	return err;
 }
 
-int mimalloc_page_at(const struct target_mem *mem, const struct mimalloc_layout *l,
-		     uint64_t header, struct mimalloc_page *out)
+/* As mimalloc_page_at(). */
+static int read_description(const struct target_mem *mem, const struct layout *l, uint64_t addr,
+			    struct mimalloc_page *out)
 {
-	uint64_t segment = header / MIMALLOC_SEGMENT_BYTES * MIMALLOC_SEGMENT_BYTES;
-	uint64_t i = (header - segment - l->slices) / l->page_bytes, count;
+	uint64_t segment = addr / MIMALLOC_SEGMENT_BYTES * MIMALLOC_SEGMENT_BYTES, count;
 	uint8_t slice[PAGE_BYTES_MAX];
 	int err;
 
-	if (header < segment + l->slices || i >= MIMALLOC_SLICES)
-		return -ENOENT;
-	err = mem->read(mem->ctx, header, slice, l->page_bytes);
+	*out = (struct mimalloc_page){ .addr = addr / MIMALLOC_SLICE_BYTES * MIMALLOC_SLICE_BYTES };
+	out->header = segment + l->slices +
+		(addr - segment) / MIMALLOC_SLICE_BYTES * l->page_bytes;
+	err = mem->read(mem->ctx, out->header, slice, l->page_bytes);
 	if (err)
 		return err;
-	*out = (struct mimalloc_page){ .header = header };
 	count = number_at(slice, SLICE_COUNT, 4);
-	if (!count || number_at(slice, SLICE_OFFSET, 4) ||
-	    !read_page(l, slice, segment + i * MIMALLOC_SLICE_BYTES, count, out))
-		return -ENOENT;
-	return 0;
+	return count && !number_at(slice, SLICE_OFFSET, 4) && read_page(l, slice, count, out) ?
+		0 : -ENOENT;
+}
+
+int mimalloc_page_at(const struct target_mem *mem, int layout, uint64_t addr,
+		     struct mimalloc_page *out)
+{
+	const struct layout *l = layout_at(layout);
+
+	return l ? read_description(mem, l, addr, out) : -ENOENT;
 }
 
 /* Read the description again: its lists, and whether it is still the same page. */
-static int read_again(const struct target_mem *mem, const struct mimalloc_layout *l,
+static int read_again(const struct target_mem *mem, const struct layout *l,
 		      const struct mimalloc_page *p, struct mimalloc_page *out)
 {
-	int err = mimalloc_page_at(mem, l, p->header, out);
+	int err = read_description(mem, l, p->addr, out);
 
 	return err ? err : out->bytes == p->bytes && out->block_bytes == p->block_bytes &&
 		out->start == p->start && out->tag == p->tag ? 0 : -ENOENT;
@@ -331,13 +341,13 @@ static int read_again(const struct target_mem *mem, const struct mimalloc_layout
  * it is after the blocks were read, and the others as they were before, lead through blocks that
  * were free when they were read.
  */
-int mimalloc_page_read(const struct target_mem *mem, const struct mimalloc_layout *l,
-		       struct mimalloc_page *page, void *buf, size_t head_bytes,
-		       struct mimalloc_blocks *out)
+int mimalloc_page_read(const struct target_mem *mem, int layout, struct mimalloc_page *page,
+		       void *buf, size_t head_bytes, struct mimalloc_blocks *out)
 {
+	const struct layout *l = layout_at(layout);
 	struct mimalloc_page before, after;
 	uint32_t i;
-	int err = read_again(mem, l, page, &before);
+	int err = l ? read_again(mem, l, page, &before) : -ENOENT;
 
 	if (err)
 		return err;

@@ -38,10 +38,8 @@ enum mimalloc_tag {
 	MIMALLOC_TAGS,
 };
 
-/* Where a version and build of mimalloc keeps what. */
-struct mimalloc_layout;
-
 struct mimalloc_page {
+	uint64_t addr;		/* of its first slice */
 	uint64_t header;	/* its description, in the segment's header */
 	uint64_t start;		/* of its first block */
 	uint64_t block_bytes;
@@ -63,19 +61,19 @@ struct mimalloc_segment {
 };
 
 /*
- * Find out the layout from a segment's header. len bytes at header, up to MIMALLOC_HEADER_BYTES,
- * were read at addr. NULL: it is none.
+ * Where a version and build of mimalloc keeps what: the number of a layout, from a segment's
+ * header, of which the first len bytes, up to MIMALLOC_HEADER_BYTES, were read at addr. -ENOENT: it
+ * is no segment, or has no pages.
  */
-const struct mimalloc_layout *mimalloc_layout_find(const void *header, size_t len, uint64_t addr,
-						   bool free_threaded);
+int mimalloc_layout_find(const void *header, size_t len, uint64_t addr, bool free_threaded);
 
 /* List the pages of a segment. 0; -ENOENT: it is no segment, *out is undefined. */
-int mimalloc_segment_read(const struct mimalloc_layout *l, const void *header, size_t len,
-			  uint64_t addr, struct mimalloc_segment *out);
+int mimalloc_segment_read(int layout, const void *header, size_t len, uint64_t addr,
+			  struct mimalloc_segment *out);
 
-/* Read the description of a page, as struct mimalloc_page.header. 0; -ENOENT: it is no page now; other -errno. */
-int mimalloc_page_at(const struct target_mem *mem, const struct mimalloc_layout *l,
-		     uint64_t header, struct mimalloc_page *out);
+/* Read the description of the page at an address. 0; -ENOENT: it is no page; other -errno. */
+int mimalloc_page_at(const struct target_mem *mem, int layout, uint64_t addr,
+		     struct mimalloc_page *out);
 
 /* The blocks of a page. */
 struct mimalloc_blocks {
@@ -92,9 +90,8 @@ struct mimalloc_blocks {
  * updated. 0; -EAGAIN: its lists of free blocks changed, or do not fit; -ENOENT: it is not a page
  * with blocks of this size any more; other -errno: of the read.
  */
-int mimalloc_page_read(const struct target_mem *mem, const struct mimalloc_layout *l,
-		       struct mimalloc_page *page, void *buf, size_t head_bytes,
-		       struct mimalloc_blocks *out);
+int mimalloc_page_read(const struct target_mem *mem, int layout, struct mimalloc_page *page,
+		       void *buf, size_t head_bytes, struct mimalloc_blocks *out);
 
 static inline bool mimalloc_in_use(const struct mimalloc_blocks *b, uint32_t i)
 {

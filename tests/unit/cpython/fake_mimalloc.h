@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_mimalloc.h - a segment of mimalloc made by hand, for each version and build that CPython has.
+ * fake_mimalloc.h - a segment of mimalloc made by hand, for each version and build in CPython.
  *
  * Offsets are those that offsetof() gave for mi_segment_t and mi_page_t in the headers of CPython
  * 3.13.18 (mimalloc 2.1) and 3.14.10 (2.5), with Py_DEBUG and Py_GIL_DISABLED or without.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_cpython_mimalloc.c - pages and blocks of segments of mimalloc, of each version and build, and
+ * test_cpython_mimalloc.c - pages and blocks of mimalloc's segments, of each version and build, and
  * of hostile ones.
  */
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 static struct fake_segment f;
 static struct mimalloc_segment s;
 static struct mimalloc_blocks b;
-static const struct mimalloc_layout *found;
+static int found;
 static uint8_t buf[MIMALLOC_SLICE_BYTES];
 static const struct target_mem mem = { fake_segment_read, &f };
 
@@ -28,7 +28,7 @@ static bool parse(void)
 {
 	found = mimalloc_layout_find(f.bytes, MIMALLOC_HEADER_BYTES, FAKE_SEGMENT,
 				     f.l->free_threaded);
-	return found &&
+	return found >= 0 &&
 	       !mimalloc_segment_read(found, f.bytes, MIMALLOC_HEADER_BYTES, FAKE_SEGMENT, &s);
 }
 
@@ -173,15 +173,41 @@ static void test_no_segment(void **state)
 			assert_false(parse());
 		}
 		make(l);
-		assert_null(mimalloc_layout_find(f.bytes, MIMALLOC_HEADER_BYTES,
-						 FAKE_SEGMENT + 4096, l->free_threaded));
-		assert_null(mimalloc_layout_find(f.bytes, 64, FAKE_SEGMENT, l->free_threaded));
-		assert_null(mimalloc_layout_find(f.bytes, l->slices, FAKE_SEGMENT,
-						 l->free_threaded));
+		assert_int_equal(mimalloc_layout_find(f.bytes, MIMALLOC_HEADER_BYTES,
+						      FAKE_SEGMENT + 4096, l->free_threaded),
+				 -ENOENT);
+		assert_int_equal(mimalloc_layout_find(f.bytes, 64, FAKE_SEGMENT,
+						      l->free_threaded), -ENOENT);
+		assert_int_equal(mimalloc_layout_find(f.bytes, l->slices, FAKE_SEGMENT,
+						      l->free_threaded), -ENOENT);
 		memset(f.bytes, 0xff, MIMALLOC_HEADER_BYTES);
 		assert_false(parse());
 		memset(f.bytes, 0, MIMALLOC_HEADER_BYTES);
 		assert_false(parse());
+		assert_int_equal(mimalloc_segment_read(-1, f.bytes, MIMALLOC_HEADER_BYTES,
+						       FAKE_SEGMENT, &s), -ENOENT);
+		assert_int_equal(mimalloc_segment_read(8, f.bytes, MIMALLOC_HEADER_BYTES,
+						       FAKE_SEGMENT, &s), -ENOENT);
+	}
+}
+
+/* A page by the address of any of its blocks, if it has only one slice. */
+static void test_a_page_by_its_address(void **state)
+{
+	struct mimalloc_page p;
+
+	EACH_LAYOUT(l) {
+		make(l);
+		fake_page_make(&f, f.info + 1, 8, 16384, 20, 0);
+		assert_true(parse());
+		assert_int_equal(mimalloc_page_at(&mem, found, s.pages[0].start + 480, &p), 0);
+		assert_memory_equal(&p, &s.pages[0], sizeof(p));
+		assert_int_equal(mimalloc_page_at(&mem, found, s.pages[1].addr, &p), 0);
+		assert_memory_equal(&p, &s.pages[1], sizeof(p));
+		assert_int_equal(mimalloc_page_at(&mem, found, s.pages[1].addr + 65536, &p),
+				 -ENOENT);
+		assert_int_equal(mimalloc_page_at(&mem, found, FAKE_SEGMENT - 1, &p), -EFAULT);
+		assert_int_equal(mimalloc_page_at(&mem, 99, s.pages[0].addr, &p), -ENOENT);
 	}
 }
 
@@ -389,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_a_huge_block),
 		cmocka_unit_test(test_an_abandoned_segment),
 		cmocka_unit_test(test_no_segment),
+		cmocka_unit_test(test_a_page_by_its_address),
 		cmocka_unit_test(test_pages_that_do_not_fit),
 		cmocka_unit_test(test_a_start_elsewhere),
 		cmocka_unit_test(test_slices_that_lead_nowhere),
