@@ -13,7 +13,7 @@
 
 #include "cpython/mimalloc.h"
 
-#define FAKE_SEGMENT 0x7f4000000000ull
+#define FAKE_SEGMENT 0x200000000000ull
 #define FAKE_SLICES 24u
 #define FAKE_KEY 0x1234567890abcdefull
 
