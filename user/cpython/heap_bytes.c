@@ -114,9 +114,6 @@ static void size_list(const struct look *l, const struct heap_type *type, struct
 {
 	out->items = field(l, VAR_SIZE);
 	own(out, field(l, LIST_ITEMS), times(field(l, LIST_ALLOCATED), 8));
-	/* A free-threaded list's array begins with its length (3.13). */
-	if (l->b->free_threaded && out->at)
-		out->owned += 8;
 }
 
 static void size_dict(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -142,11 +139,12 @@ static void size_bytearray(const struct look *l, const struct heap_type *type,
 			   struct heap_size *out)
 {
 	out->items = field(l, VAR_SIZE);
-	if (field(l, BYTEARRAY_BYTES))
-		out->owned = capped(field(l, BYTEARRAY_ALLOC));
+	own(out, field(l, BYTEARRAY_BYTES), capped(field(l, BYTEARRAY_ALLOC)));
 	/* Its memory is a bytes object, which nobody else refers to. */
 	if (l->b->objects.minor >= 15 && out->owned)
 		out->owned = capped(out->owned + l->b->objects.bytes_data + 1);
+	if (l->b->objects.minor >= 15)
+		out->at = out->at_bytes = 0;
 }
 
 static void size_array(const struct look *l, const struct heap_type *type, struct heap_size *out)

@@ -464,6 +464,16 @@ enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes,
 	return seems ? HEAP_BAD : HEAP_RAW;
 }
 
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out)
+{
+	bool seems = false;
+
+	out->type = type_behind(t, bytes, len, before, out, &seems);
+	out->off = before;
+	return out->type ? HEAP_OBJECT : seems ? HEAP_BAD : HEAP_RAW;
+}
+
 bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		    struct heap_object *out)
 {

@@ -79,6 +79,10 @@ enum heap_found {
 enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 				     struct heap_object *out);
 
+/* The same, if it is known that the object begins `before` bytes after its memory. */
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out);
+
 /*
  * The object at an address, which others refer to: bytes has its first len, at least
  * sizeof(PyObject). out->off: 0. Returns false if there is none.

@@ -372,3 +372,17 @@ int mimalloc_page_read(const struct target_mem *mem, int layout, struct mimalloc
 		out->used += mimalloc_in_use(out, i);
 	return 0;
 }
+
+/* Objects/mimalloc/page-queue.c, mi_bin(): four sizes for each doubling. Larger ones: slices. */
+uint64_t mimalloc_block_bytes(uint64_t request)
+{
+	uint64_t step = 8;
+
+	if (request > UINT64_MAX / 2)
+		return request;
+	if (request > 128u << 10)
+		step = MIMALLOC_SLICE_BYTES;
+	else if (request > 64)
+		step = 1ull << (63 - __builtin_clzll(request - 1)) >> 2;
+	return request ? (request + step - 1) / step * step : step;
+}

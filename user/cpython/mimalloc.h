@@ -93,6 +93,9 @@ struct mimalloc_blocks {
 int mimalloc_page_read(const struct target_mem *mem, int layout, struct mimalloc_page *page,
 		       void *buf, size_t head_bytes, struct mimalloc_blocks *out);
 
+/* Bytes of the block that a request of this size gets, without those of debug builds. */
+uint64_t mimalloc_block_bytes(uint64_t request);
+
 static inline bool mimalloc_in_use(const struct mimalloc_blocks *b, uint32_t i)
 {
 	return b->bits[i / 64] >> i % 64 & 1;

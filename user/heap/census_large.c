@@ -45,6 +45,8 @@ static bool see(struct taking *t, uint64_t addr)
 
 void large_range(struct taking *t, uint64_t addr, uint64_t bytes, double weight)
 {
+	if (t->allocator->all_sizes)
+		return;
 	if (t->range_cnt >= RANGES_MAX || (!t->whole && t->ranges_of_unit >= RANGES_OF_UNIT)) {
 		t->ranges_left_out++;
 		return;
@@ -142,6 +144,8 @@ void large_scan(struct taking *t, const uint8_t *bytes, size_t len, double weigh
 	uint64_t word;
 	size_t i;
 
+	if (t->allocator->all_sizes)
+		return;
 	for (i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
 		memcpy(&word, bytes + i, sizeof(word));
 		if (word & 7 || word < t->lowest || word >= t->highest ||

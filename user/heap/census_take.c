@@ -27,6 +27,10 @@
 #define UNITS_MIN 1024u
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
+/* Before 3.13, there is no mimalloc. */
+#define MIMALLOC_SINCE 13
+/* A process with fewer bytes in pools may have another allocator. */
+#define POOLS_BYTES_MIN (512u << 10)
 
 /* ---- the order of units ---- */
 
@@ -210,6 +214,7 @@ static void fill_units(struct taking *t)
 	t->out->pool_bytes = rounded(t->units.scale * bytes);
 	t->out->free_bytes = rounded(t->units.scale * (bytes - used));
 	t->out->unread += t->units.unread;
+	t->out->bad_pools += t->units.bad;
 	t->out->pools_read = estimate_all_units(t->sums);
 }
 
@@ -227,6 +232,42 @@ static uint64_t rss_of(pid_t tgid)
 
 /* ---- all of it ---- */
 
+static int find_with(struct taking *t, const struct heap_allocator *allocator)
+{
+	heap_units_free(&t->units);
+	t->allocator = allocator;
+	return allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
+}
+
+static uint64_t bytes_in_use(const struct heap_units *units)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < units->cnt; i++)
+		bytes += units->list[i].used;
+	return bytes;
+}
+
+/*
+ * A build with a GIL has mimalloc only if it was asked for it. Extensions may have one of their own,
+ * so it is not looked for where pymalloc has what an interpreter needs at least.
+ */
+static int find_of_any(struct taking *t)
+{
+	uint64_t in_pools;
+	int err;
+
+	if (t->target->free_threaded)
+		return find_with(t, &heap_mimalloc);
+	err = find_with(t, &heap_pymalloc);
+	in_pools = bytes_in_use(&t->units);
+	if (err || in_pools >= POOLS_BYTES_MIN || t->target->minor < MIMALLOC_SINCE)
+		return err;
+	err = find_with(t, &heap_mimalloc);
+	return err || bytes_in_use(&t->units) >= in_pools ? err : find_with(t, &heap_pymalloc);
+}
+
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
@@ -238,7 +279,7 @@ static int find_units(struct taking *t)
 		return -ENOENT;
 	t->lowest = t->maps.list[0].start;
 	t->highest = t->maps.list[t->maps.cnt - 1].end;
-	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
+	err = find_of_any(t);
 	if (!err && !t->units.cnt)
 		err = t->mem.ended ? -ETIMEDOUT : t->units.unread ? -EPERM : -ENOENT;
 	return err ? err : heap_units_index(&t->units);
@@ -255,7 +296,8 @@ static int take(struct taking *t)
 	if (err)
 		return err;
 	for (i = 0; i < t->units.cnt; i++)
-		bytes += t->units.list[i].bytes;
+		bytes += t->units.list[i].bytes < HEAP_UNIT_READ_MAX ?
+			t->units.list[i].bytes : HEAP_UNIT_READ_MAX;
 	t->whole = bytes <= WHOLE_BYTES && t->units.scale == 1 && bytes <= t->limits->bytes;
 	order_units(&t->units, &order, cnt);
 	/* Sorting has moved the units. */
@@ -298,7 +340,6 @@ int heap_census_take(const struct heap_target *target, const struct heap_limits 
 	t.limits = limits;
 	t.out = out;
 	t.seed = limits->seed;
-	t.allocator = &heap_pymalloc;
 	t.build = (struct heap_build){ target->objects, target->layout.gc_head,
 				       target->free_threaded, target->trace_refs };
 	t.reader = (struct target_mem){ heap_mem_read, &t.mem };

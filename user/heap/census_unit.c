@@ -10,6 +10,7 @@
 
 #include "base/hash_secret.h"
 #include "base/util.h"
+#include "cpython/mimalloc.h"
 #include "cpython/pymalloc.h"
 #include "heap/taking.h"
 
@@ -45,9 +46,16 @@ uint32_t taking_row(struct taking *t, const struct heap_type *type)
 /* Memory that is a block of a unit, and was counted as one that is no object. */
 static void take_from_raw(struct taking *t, const struct heap_size *s)
 {
-	if (s->owned && s->owned <= PYMALLOC_SMALL_MAX && s->at && heap_units_have(&t->units, s->at))
-		estimate_add(t->sums, ROW_RAW, (struct estimate_sum){
-			.objects = -1, .bytes = -(double)((s->owned + 15) / 16 * 16) });
+	uint64_t block = (s->owned + 15) / 16 * 16;
+
+	if (!s->owned || !s->at || !heap_units_have(&t->units, s->at))
+		return;
+	if (t->allocator->all_sizes)
+		block = mimalloc_block_bytes(s->owned);
+	else if (s->owned > PYMALLOC_SMALL_MAX)
+		return;
+	estimate_add(t->sums, ROW_RAW, (struct estimate_sum){ .objects = -1,
+							      .bytes = -(double)block });
 }
 
 void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
@@ -105,7 +113,7 @@ static void finish_pending(struct taking *t)
 }
 
 static void take_object(struct taking *t, const struct heap_object *o, uint64_t addr,
-			const uint8_t *bytes, uint32_t look, uint32_t room)
+			const uint8_t *bytes, uint32_t look, uint64_t room)
 {
 	struct heap_size s;
 
@@ -124,33 +132,41 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 		finish_pending(t);
 }
 
-static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint32_t block, bool bad)
+/* bytes: NULL: not known */
+static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint64_t block, bool bad)
 {
-	const struct estimate_sum sum = { .objects = 1, .bytes = block };
+	const struct estimate_sum sum = { .objects = 1, .bytes = (double)block };
 
 	estimate_add(t->sums, ROW_RAW, sum);
 	if (bad)
 		estimate_add(t->sums, ROW_BAD, sum);
-	large_scan(t, bytes, look, 1);
+	if (bytes)
+		large_scan(t, bytes, look, 1);
 }
 
 static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i)
 {
 	const uint8_t *bytes = b->bytes + (size_t)i * b->stride;
-	uint32_t requested, words = 0, look = b->look;
+	uint32_t words = 0, look = b->look;
+	uint64_t requested = b->block;
 	struct heap_object o;
-	enum heap_found found = HEAP_RAW;
+	enum heap_found found;
 
-	requested = b->block;
-	if (look >= PYMALLOC_DEBUG_BYTES && look == b->block)
+	if (b->raw) {
+		take_raw(t, NULL, 0, b->block, false);
+		return;
+	}
+	if (look >= PYMALLOC_DEBUG_BYTES)
 		words = pymalloc_debug_bytes(bytes, b->block, &requested);
 	bytes += words;
-	look = words ? requested : look;
-	if (!b->raw)
-		found = heap_object_in_block(t->types, bytes, look, &o);
+	look -= words;
+	if (look > requested)
+		look = (uint32_t)requested;
+	found = b->before == HEAP_BEFORE_UNKNOWN ?
+		heap_object_in_block(t->types, bytes, look, &o) :
+		heap_object_behind(t->types, bytes, look, b->before, &o);
 	if (found == HEAP_OBJECT)
-		take_object(t, &o, b->addr + (uint64_t)i * b->block + words + o.off, bytes, look,
-			    requested);
+		take_object(t, &o, b->addr + i * b->block + words + o.off, bytes, look, requested);
 	else
 		take_raw(t, bytes, look, b->block, found == HEAP_BAD);
 }

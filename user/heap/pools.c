@@ -183,8 +183,9 @@ static int read_pool(struct heap_mem *m, const struct heap_target *target,
 	*out = (struct heap_blocks){ .addr = unit->addr + PYMALLOC_HEADER_BYTES,
 				     .cnt = p.carved, .block = p.block,
 				     .bytes = bytes + PYMALLOC_HEADER_BYTES,
-				     .look = p.block, .stride = p.block, .used = used };
+				     .look = p.block, .stride = p.block, .used = used,
+				     .before = HEAP_BEFORE_UNKNOWN };
 	return 0;
 }
 
-const struct heap_allocator heap_pymalloc = { "pools", find_pools, read_pool };
+const struct heap_allocator heap_pymalloc = { "pools", false, find_pools, read_pool };

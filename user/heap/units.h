@@ -20,11 +20,14 @@
 /* Units that are known; of more than that, a random part. */
 #define HEAP_UNITS_MAX (384u * 1024)
 #define HEAP_BLOCKS_MAX 8192u
+/* Of a larger unit, only the beginning of each block is read. */
+#define HEAP_UNIT_READ_MAX 65536u
+#define HEAP_BEFORE_UNKNOWN 255
 
 struct heap_unit {
 	uint64_t addr;
-	uint32_t bytes;			/* with free blocks */
-	uint32_t used;			/* bytes of blocks in use, if this is known without reading
+	uint64_t bytes;			/* with free blocks */
+	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * blocks */
 	uint16_t stratum;		/* below HEAP_STRATA */
 	uint16_t tag;			/* for its allocator */
@@ -43,15 +46,19 @@ struct heap_units {
 /* The blocks of one unit. Pointers are to memory of the allocator, until its next call. */
 struct heap_blocks {
 	uint64_t addr;			/* of the first block in the process */
-	uint32_t cnt, block;		/* number and bytes of blocks */
+	uint32_t cnt;
+	uint64_t block;			/* bytes of each */
 	const uint8_t *bytes;		/* a copy of each block's first `look` bytes */
 	uint32_t look, stride;		/* at bytes + i * stride; look = block: of all bytes */
 	const uint64_t *used;		/* bit i: block i is in use */
-	bool raw;			/* they are no objects */
+	bool raw;			/* they are no objects; bytes are not valid */
+	uint8_t before;			/* bytes of a block before its object, without debug words;
+					 * HEAP_BEFORE_UNKNOWN: its type tells */
 };
 
 struct heap_allocator {
 	const char *unit;		/* "pools", "pages" */
+	bool all_sizes;			/* no object is too large for its units */
 	/* Add all units, or set units->scale. 0 or -errno. */
 	int (*find)(struct heap_mem *m, const struct heap_maps *maps,
 		    const struct heap_target *target, uint64_t *seed, struct heap_units *units);
@@ -60,13 +67,17 @@ struct heap_allocator {
 		    const struct heap_unit *unit, struct heap_blocks *blocks);
 };
 
-extern const struct heap_allocator heap_pymalloc;
+extern const struct heap_allocator heap_pymalloc, heap_mimalloc;
 
 /* Add a copy. 0; -ENOSPC: HEAP_UNITS_MAX; -ENOMEM. */
 int heap_units_add(struct heap_units *units, const struct heap_unit *unit);
 /* After all were added: make heap_units_have() work. 0 or -ENOMEM. */
 int heap_units_index(struct heap_units *units);
-/* Returns true if the address is in one of the units. */
+/*
+ * Returns true if the address is in one of the units. Of a unit of more than HEAP_UNIT_GRANULES only
+ * the beginning is known: it has one block.
+ */
+#define HEAP_UNIT_GRANULES 8u
 bool heap_units_have(const struct heap_units *units, uint64_t addr);
 void heap_units_free(struct heap_units *units);
 

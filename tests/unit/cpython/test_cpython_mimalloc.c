@@ -406,6 +406,19 @@ static void test_what_cannot_be_read(void **state)
 	}
 }
 
+static void test_bytes_of_blocks(void **state)
+{
+	static const uint64_t sizes[][2] = {
+		{ 0, 8 }, { 1, 8 }, { 8, 8 }, { 57, 64 }, { 64, 64 }, { 65, 80 }, { 81, 96 },
+		{ 128, 128 }, { 129, 160 }, { 512, 512 }, { 513, 640 }, { 1000, 1024 },
+		{ 1025, 1280 }, { 100000, 114688 }, { 131073, 196608 }, { 40000000, 40042496 },
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		assert_int_equal(mimalloc_block_bytes(sizes[i][0]), sizes[i][1]);
+	assert_true(mimalloc_block_bytes(UINT64_MAX) == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_lists_that_do_not_fit),
 		cmocka_unit_test(test_pages_that_change),
 		cmocka_unit_test(test_what_cannot_be_read),
+		cmocka_unit_test(test_bytes_of_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

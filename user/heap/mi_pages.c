@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * mi_pages.c - the pages of mimalloc in the memory of a process: an allocator of units.h.
+ *
+ * Every multiple of 32 MiB in memory that no file backs may be a segment. The headers of all are
+ * read; if they have more pages than can be kept, each page is kept with the same probability, a
+ * half, a quarter ... A unit's tag is the number of the layout.
+ */
+#include <errno.h>
+
+#include "base/util.h"
+#include "cpython/mimalloc.h"
+#include "heap/units.h"
+
+/* 2 TiB. Further segments are not looked at. */
+#define SEGMENTS_MAX 65536u
+/* What is read of each block in a page of more than a slice. */
+#define HEAD_BYTES 1024u
+
+/* Strata: sizes of blocks for each tag, and within them: */
+#define SIZES 32u
+#define LOG2_EIGHTHS 6		/* up to 64 bytes in steps of 8; then four steps per doubling; */
+#define LOG2_QUARTERS 9		/* from 512 bytes on one */
+_Static_assert(SIZES * MIMALLOC_TAGS <= HEAP_STRATA, "a stratum for each tag and size");
+
+struct search {
+	struct heap_mem *m;
+	struct heap_units *units;
+	uint64_t *seed, key;
+	bool free_threaded;
+	int layout;		/* negative: not known yet */
+	uint32_t segments;
+	uint32_t one_in;	/* of the pages: this many stand for the one that is kept */
+};
+
+static uint8_t size_class(uint64_t bytes)
+{
+	uint32_t log2 = 63 - (uint32_t)__builtin_clzll((bytes - 1) | 1), class;
+
+	if (log2 < LOG2_EIGHTHS)
+		return (uint8_t)((bytes - 1) / 8);
+	if (log2 < LOG2_QUARTERS)
+		return (uint8_t)(8 + 4 * (log2 - LOG2_EIGHTHS) + ((bytes - 1) >> (log2 - 2) & 3));
+	class = 8 + 4 * (LOG2_QUARTERS - LOG2_EIGHTHS) + log2 - LOG2_QUARTERS;
+	return (uint8_t)(class < SIZES ? class : SIZES - 1);
+}
+
+/* Keep one half of the units, at random. */
+static void halve(struct search *s)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < s->units->cnt; i++)
+		if (heap_random(s->seed) >> 63)
+			s->units->list[kept++] = s->units->list[i];
+	s->units->cnt = kept;
+	s->one_in *= 2;
+	s->units->scale = s->one_in;
+}
+
+static int add_page(struct search *s, const struct mimalloc_page *p)
+{
+	const struct heap_unit unit = {
+		.addr = p->addr, .bytes = p->bytes, .used = p->used * p->block_bytes,
+		.stratum = (uint16_t)(p->tag * SIZES + size_class(p->block_bytes)),
+		.tag = (uint16_t)s->layout,
+	};
+	int err;
+
+	if (heap_random(s->seed) % s->one_in)
+		return 0;
+	err = heap_units_add(s->units, &unit);
+	if (err != -ENOSPC)
+		return err;
+	halve(s);
+	return heap_random(s->seed) >> 63 ? heap_units_add(s->units, &unit) : 0;
+}
+
+/* *bytes: of the segment at this address, with a header of len bytes; 0: there is none. */
+static int add_segment(struct search *s, const uint8_t *header, size_t len, uint64_t addr,
+		       uint64_t *bytes)
+{
+	static struct mimalloc_segment segment;
+	uint32_t i;
+	int err = 0;
+
+	*bytes = 0;
+	if (s->layout < 0)
+		s->layout = mimalloc_layout_find(header, len, addr, s->free_threaded);
+	if (s->layout < 0 || mimalloc_segment_read(s->layout, header, len, addr, &segment))
+		return 0;
+	if (s->segments && segment.key != s->key) {
+		s->units->bad++;
+		return 0;
+	}
+	s->key = segment.key;
+	s->segments++;
+	s->units->bad += segment.bad_pages;
+	*bytes = segment.bytes;
+	for (i = 0; i < segment.page_cnt && !err; i++)
+		err = add_page(s, &segment.pages[i]);
+	return err;
+}
+
+static int look_at(struct search *s, const struct heap_map *map, uint64_t addr, uint64_t *bytes)
+{
+	static uint8_t header[MIMALLOC_HEADER_BYTES];
+	uint64_t len = map->end - addr;
+	bool present;
+
+	*bytes = 0;
+	heap_mem_present(s->m, addr, MIMALLOC_SLICE_BYTES, &present, 1);
+	if (!present)
+		return 0;
+	if (len > sizeof(header))
+		len = sizeof(header);
+	if (heap_mem_read(s->m, addr, header, len)) {
+		s->units->unread++;
+		return 0;
+	}
+	return add_segment(s, header, len, addr, bytes);
+}
+
+/* A segment of more than 32 MiB has no other one inside. */
+static int look_at_map(struct search *s, const struct heap_map *map)
+{
+	const uint64_t size = MIMALLOC_SEGMENT_BYTES;
+	uint64_t addr = (map->start + size - 1) / size * size, bytes;
+	int err = 0;
+
+	while (addr >= map->start && addr < map->end && !err && !s->m->ended &&
+	       s->segments < SEGMENTS_MAX) {
+		err = look_at(s, map, addr, &bytes);
+		addr += bytes > size ? (bytes + size - 1) / size * size : size;
+	}
+	return err;
+}
+
+static int find_pages(struct heap_mem *m, const struct heap_maps *maps,
+		      const struct heap_target *target, uint64_t *seed, struct heap_units *units)
+{
+	struct search s = { .m = m, .units = units, .seed = seed, .one_in = 1, .layout = -1,
+			    .free_threaded = target->free_threaded };
+	size_t i;
+	int err = 0;
+
+	units->granule = MIMALLOC_SLICE_BYTES;
+	units->scale = 1;
+	for (i = 0; i < maps->cnt && !err; i++)
+		err = look_at_map(&s, &maps->list[i]);
+	return err;
+}
+
+/* How many blocks of a page without objects are in use is known without reading them. */
+static void count_raw(const struct mimalloc_page *p, struct mimalloc_blocks *b)
+{
+	uint32_t i;
+
+	*b = (struct mimalloc_blocks){ .cnt = p->capacity, .used = p->used };
+	for (i = 0; i < p->used; i++)
+		b->bits[i / 64] |= 1ull << i % 64;
+}
+
+static int read_page(struct heap_mem *m, const struct heap_target *target,
+		     const struct heap_unit *unit, struct heap_blocks *out)
+{
+	static uint8_t buf[MIMALLOC_SLICE_BYTES];
+	static struct mimalloc_blocks b;
+	const struct target_mem mem = { heap_mem_read, m };
+	struct mimalloc_page p;
+	bool raw;
+	int err = mimalloc_page_at(&mem, unit->tag, unit->addr, &p);
+
+	raw = !err && target->free_threaded && p.tag == MIMALLOC_MEM;
+	if (raw)
+		count_raw(&p, &b);
+	else if (!err)
+		err = mimalloc_page_read(&mem, unit->tag, &p, buf, HEAD_BYTES, &b);
+	if (err)
+		return err == -EAGAIN || err == -ENOENT ? -EBADMSG : err;
+	*out = (struct heap_blocks){
+		.addr = p.start, .cnt = b.cnt, .block = p.block_bytes, .bytes = buf,
+		.look = (uint32_t)b.len, .stride = (uint32_t)b.stride, .used = b.bits, .raw = raw,
+		.before = !target->free_threaded ? HEAP_BEFORE_UNKNOWN :
+			p.tag == MIMALLOC_GC_PRE ? 16 : 0,
+	};
+	return 0;
+}
+
+const struct heap_allocator heap_mimalloc = { "pages", true, find_pages, read_page };
