@@ -18,7 +18,7 @@ NEAR = 0.03             # of the book: what the issue asks for
 COUNTED = ("__main__.Session", "__main__.Pair", "__main__.Node", "bytearray", "list", "set", "dict", "float",
            "function", "cell")
 # sys.getsizeof() does not count the values of attributes in (3.13) or beside (3.11) the object.
-WITH_ATTRIBUTES = "__main__.Session"
+WITH_ATTRIBUTES = ("__main__.Session", "__main__.Node")
 
 
 def allocators(interpreter):
@@ -54,7 +54,7 @@ def assert_near(rows, book, errors=0):
         row, objects, size = rows[name], book["objects"][name], book["bytes"][name]
         off = abs(row["objects"] - objects)
         assert off <= max(NEAR * objects, errors * row["objects_error"]), (row, objects)
-        if name == WITH_ATTRIBUTES:
+        if name in WITH_ATTRIBUTES:
             assert row["bytes"] >= (1 - NEAR) * size - errors * row["bytes_error"], (row, size)
         else:
             assert abs(row["bytes"] - size) <= max(NEAR * size, errors * row["bytes_error"]), (row, size)
@@ -64,7 +64,9 @@ def test_objects_and_bytes(held):
     """All units are read: it is within 3 % of the book."""
     process, rows = heap(held, "--exact")
     assert not process["limited"] and process["pools_read"] >= 0.99 * process["pools"] > 0
-    assert process["bad_types"] <= 20, process
+    # Other allocators do not say which blocks are objects: what only looks like one is counted, too.
+    if held.interpreter.free_threaded:
+        assert process["left_out"]["bad_types"] <= 20, process["left_out"]
     assert_near(rows, json.loads(held.truth_path.read_text()))
 
 

@@ -45,8 +45,8 @@ def in_a_thread():
 def hold():
     KEEP.append([Session(i) for i in range(COUNT)])
     KEEP.append([Pair(1.5 * i) for i in range(COUNT)])
-    names = ["key %d" % j for j in range(100)]
-    KEEP.append([{name: None for name in names[:i % 100]} for i in range(COUNT)])
+    names = ["key %d" % j for j in range(150)]
+    KEEP.append([{name: None for name in names[:i % 150]} for i in range(COUNT)])
     KEEP.append([set(range(i % 40)) for i in range(COUNT)])
     KEEP.append([Node(a=i) for i in range(COUNT)])
     KEEP.append([closure(i) for i in range(COUNT)])
