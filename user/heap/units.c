@@ -37,11 +37,12 @@ int heap_units_add(struct heap_units *units, const struct heap_unit *unit)
 	return 0;
 }
 
+/* A large one has one block, which begins in its first granule. */
 static uint64_t granules(const struct heap_units *units, const struct heap_unit *u)
 {
-	uint64_t cnt = u->bytes / units->granule + !!(u->bytes % units->granule);
+	uint64_t cnt = (u->bytes + units->granule - 1) / units->granule;
 
-	return cnt < HEAP_UNIT_GRANULES ? cnt : HEAP_UNIT_GRANULES;
+	return cnt < HEAP_GRANULES ? cnt : HEAP_GRANULES;
 }
 
 static uint32_t *slot_of(const struct heap_units *units, uint64_t granule)
