@@ -26,10 +26,11 @@ def allocators(interpreter):
     if interpreter.free_threaded:
         return "", "debug"
     has_mimalloc = interpreter.minor >= (3, 13) and interpreter.libc == "glibc"
-    return ("" if interpreter.debug else "debug", *(("mimalloc", "mimalloc_debug") if has_mimalloc else ()))
+    # "debug" alone puts the words around malloc()'s blocks in 3.6.
+    return ("" if interpreter.debug else "pymalloc_debug", *(("mimalloc", "mimalloc_debug") if has_mimalloc else ()))
 
 
-@pytest.fixture(params=["", "debug", "mimalloc", "mimalloc_debug"])
+@pytest.fixture(params=["", "debug", "pymalloc_debug", "mimalloc", "mimalloc_debug"])
 def allocator(request, interpreter):
     if request.param not in allocators(interpreter):
         pytest.skip("a release's allocator, or one that this build does not have")
