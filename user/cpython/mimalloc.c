@@ -226,6 +226,19 @@ int mimalloc_segment_read(int layout, const void *header, size_t len, uint64_t a
 	return 0;
 }
 
+bool mimalloc_may_be_segment(const void *header, size_t len, uint64_t addr, bool free_threaded)
+{
+	struct segment_head h;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].free_threaded == free_threaded &&
+		    read_head(&layouts[i], header, len, addr, &h) &&
+		    has_own_slices(&layouts[i], header, &h))
+			return true;
+	return false;
+}
+
 int mimalloc_layout_find(const void *header, size_t len, uint64_t addr, bool free_threaded)
 {
 	static struct mimalloc_segment s;

@@ -67,6 +67,9 @@ struct mimalloc_segment {
  */
 int mimalloc_layout_find(const void *header, size_t len, uint64_t addr, bool free_threaded);
 
+/* The same, without its pages: the first 1,024 bytes are enough. */
+bool mimalloc_may_be_segment(const void *header, size_t len, uint64_t addr, bool free_threaded);
+
 /* List the pages of a segment. 0; -ENOENT: it is no segment, *out is undefined. */
 int mimalloc_segment_read(int layout, const void *header, size_t len, uint64_t addr,
 			  struct mimalloc_segment *out);

@@ -43,14 +43,38 @@ uint32_t taking_row(struct taking *t, const struct heap_type *type)
 	return *row - 1u;
 }
 
-/* Memory that is a block of a unit, and was counted as one that is no object. */
-static void take_from_raw(struct taking *t, const struct heap_size *s)
+/*
+ * What an object owns of HEAP_KNOWN counts once, for its first owner: it is known how much there is
+ * of it in all. So one object that owns much is no error of a sample that does not have it.
+ * Returns true if it is such memory.
+ */
+static bool take_known(struct taking *t, uint32_t row, const struct heap_size *s)
 {
+	struct heap_unit *u = s->owned && s->at ? heap_units_at(&t->units, s->at) : NULL;
+
+	if (!u || u->stratum != HEAP_KNOWN)
+		return false;
+	if (u->owned)
+		return true;
+	u->owned = true;
+	t->known[row] += (double)s->owned;
+	t->known_bytes += (double)s->owned;
+	t->unowned_bytes -= (double)u->used;
+	t->unowned_cnt--;
+	return true;
+}
+
+/* Memory that is a block of a unit, and was counted as one that is no object. */
+static void take_from_raw(struct taking *t, const struct heap_type *type,
+			  const struct heap_size *s)
+{
+	/* A free-threaded list's items begin with their number; sys.getsizeof() leaves it out. */
+	uint64_t more = t->build.free_threaded && type->kind == HEAP_LIST ? 8 : 0;
 	uint64_t block = (s->owned + 15) / 16 * 16;
 	bool is_block = s->owned && s->at && heap_units_have(&t->units, s->at);
 
 	if (t->allocator->all_sizes)
-		block = mimalloc_block_bytes(s->owned);
+		block = mimalloc_block_bytes(s->owned + more);
 	else
 		is_block &= s->owned <= PYMALLOC_SMALL_MAX;
 	if (is_block)
@@ -62,21 +86,43 @@ static void take_from_raw(struct taking *t, const struct heap_size *s)
 			.bytes = -(double)s->node_cnt * s->node_bytes });
 }
 
-void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s, double weight)
+/* Since 3.15 the memory of a bytearray is a bytes object, which was counted as such. */
+static void take_from_bytes(struct taking *t, const struct heap_type *type,
+			    const struct heap_size *s)
 {
-	const struct estimate_sum sum = {
-		.objects = weight, .bytes = weight * (double)(s->bytes + s->owned),
-		.owned = weight * (double)s->owned,
-	};
+	const struct estimate_sum sum = { .objects = -1, .bytes = -(double)s->owned };
 
-	estimate_add(t->sums, taking_row(t, type), sum);
+	if (type->kind == HEAP_BYTES && !t->bytes_type && !strcmp(type->name, "bytes"))
+		t->bytes_type = type;
+	if (t->build.objects.minor < 15 || type->kind != HEAP_BYTEARRAY || !s->owned ||
+	    !t->bytes_type)
+		return;
+	estimate_add(t->sums, taking_row(t, t->bytes_type), sum);
 	estimate_add(t->sums, ROW_ALL, sum);
-	take_from_raw(t, s);
+}
+
+void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
+		   const struct heap_size *s)
+{
+	struct estimate_sum sum = {
+		.objects = 1, .bytes = (double)(s->bytes + s->owned), .owned = (double)s->owned,
+	};
+	uint32_t row;
+
+	/* Nothing is larger than all memory of the process. */
+	if (s->bytes > t->mapped || s->owned > t->mapped) {
+		estimate_add(t->sums, ROW_BAD, (struct estimate_sum){ .objects = 1 });
+		return;
+	}
+	row = taking_row(t, type);
+	if (take_known(t, row, s))
+		sum = (struct estimate_sum){ .objects = 1, .bytes = (double)s->bytes };
+	else
+		take_from_raw(t, type, s);
+	estimate_add(t->sums, row, sum);
+	estimate_add(t->sums, ROW_ALL, sum);
+	take_from_bytes(t, type, s);
 	largest_take(t->out, type, addr, s);
-	/* Small ones are in units, and scanned there. */
-	if (s->at && s->at_bytes > PYMALLOC_SMALL_MAX && heap_has_references(type))
-		large_range(t, s->at, s->at_bytes, weight);
 }
 
 /* Read what is needed to know the sizes of pending objects, and add those that are known. */
@@ -98,7 +144,7 @@ static void read_pending(struct taking *t)
 		if (pieces[i].ok && p->size.more_bytes)
 			t->pending[left++] = *p;
 		else
-			taking_object(t, p->type, p->addr, &p->size, 1);
+			taking_object(t, p->type, p->addr, &p->size);
 	}
 	t->pending_cnt = left;
 }
@@ -112,8 +158,20 @@ static void finish_pending(struct taking *t)
 	for (i = 0; i < MORE_READS_MAX && t->pending_cnt; i++)
 		read_pending(t);
 	for (i = 0; i < t->pending_cnt; i++)
-		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size, 1);
+		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size);
 	t->pending_cnt = 0;
+}
+
+void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s)
+{
+	if (!s->more_bytes) {
+		taking_object(t, type, addr, s);
+		return;
+	}
+	t->pending[t->pending_cnt++] = (struct pending){ type, addr, *s };
+	if (t->pending_cnt == PENDING_MAX)
+		finish_pending(t);
 }
 
 /* room: bytes of the memory that was requested for it. */
@@ -127,27 +185,16 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 	if (s.bytes > room || (t->build.objects.minor >= 11 &&
 			       (o->type->kind == HEAP_GENERATOR || o->type->kind == HEAP_FRAME)))
 		s.bytes = room;
-	if (heap_has_references(o->type))
-		large_scan(t, bytes + o->off, look - o->off, 1);
-	if (!s.more_bytes) {
-		taking_object(t, o->type, addr, &s, 1);
-		return;
-	}
-	t->pending[t->pending_cnt++] = (struct pending){ o->type, addr, s };
-	if (t->pending_cnt == PENDING_MAX)
-		finish_pending(t);
+	taking_pending(t, o->type, addr, &s);
 }
 
-static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint64_t block,
-		     bool bad)
+static void take_raw(struct taking *t, uint64_t block, bool bad)
 {
 	const struct estimate_sum sum = { .objects = 1, .bytes = (double)block };
 
 	estimate_add(t->sums, ROW_RAW, sum);
 	if (bad)
 		estimate_add(t->sums, ROW_BAD, sum);
-	if (bytes)
-		large_scan(t, bytes, look, 1);
 }
 
 static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i)
@@ -168,7 +215,7 @@ static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i
 	if (found == HEAP_OBJECT)
 		take_object(t, &o, b->addr + i * b->block + words + o.off, bytes, look, requested);
 	else
-		take_raw(t, bytes, look, b->block, found == HEAP_BAD);
+		take_raw(t, b->block, found == HEAP_BAD);
 }
 
 #define TRIES 3
@@ -183,31 +230,37 @@ static int read_unit(struct taking *t, const struct heap_unit *unit, struct heap
 	return err;
 }
 
-int taking_unit(struct taking *t, const struct heap_unit *unit)
+static int take_blocks(struct taking *t, const struct heap_unit *unit)
 {
-	struct heap_blocks b;
-	int err = read_unit(t, unit, &b);
+	struct heap_blocks blocks, *b = &blocks;
+	int err = read_unit(t, unit, b);
 	uint32_t i;
 
-	if (err) {
-		if (err == -EBADMSG)
-			t->out->bad_pools++;
-		else if (err != -E2BIG)
-			t->out->unread++;
-		return err;
-	}
-	estimate_begin(t->sums);
-	t->ranges_of_unit = 0;
-	for (i = 0; i < b.cnt; i++)
-		if (!(b.used[i / 64] >> i % 64 & 1))
+	for (i = 0; !err && i < b->cnt; i++) {
+		if (!(b->used[i / 64] >> i % 64 & 1))
 			continue;
-		else if (b.raw)
-			take_raw(t, NULL, 0, b.block, false);
+		else if (b->raw)
+			take_raw(t, b->block, false);
 		else
-			take_block(t, &b, i);
-	finish_pending(t);
-	large_finish(t);
+			take_block(t, b, i);
+	}
+	return err;
+}
+
+int taking_unit(struct taking *t, const struct heap_unit *unit)
+{
+	int err;
+
+	estimate_begin(t->sums);
+	err = unit->stratum >= HEAP_WINDOWS ? taking_window(t, unit) : take_blocks(t, unit);
+	if (!err)
+		finish_pending(t);
+	t->pending_cnt = 0;
 	if (t->mem.ended)	/* a part of it is missing */
 		return -E2BIG;
-	return estimate_end(t->sums, unit->stratum);
+	if (err == -EBADMSG)
+		t->out->bad_pools++;
+	else if (err)
+		t->out->unread++;
+	return err ? err : estimate_end(t->sums, unit->stratum);
 }

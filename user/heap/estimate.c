@@ -206,3 +206,13 @@ double estimate_spread(const struct estimate *e, uint32_t stratum)
 			s2 += between(e->rows[i][stratum].bytes, e->rows[i][stratum].bytes2, n);
 	return sqrt(s2);
 }
+
+bool estimate_is_whole(const struct estimate *e, uint32_t row)
+{
+	uint32_t h;
+
+	for (h = 0; h < HEAP_STRATA && e->rows[row]; h++)
+		if (e->rows[row][h].units && e->sampled[h] < e->cnt[h])
+			return false;
+	return e->scale == 1;
+}

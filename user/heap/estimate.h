@@ -39,6 +39,9 @@ uint64_t estimate_all_units(const struct estimate *e);
 
 void estimate_figure(const struct estimate *e, uint32_t row, struct estimate_figure *out);
 
+/* Returns true if all units of the strata in which the row was seen were sampled. */
+bool estimate_is_whole(const struct estimate *e, uint32_t row);
+
 /*
  * How much a stratum's units differ: the standard deviation of their bytes, over all rows. Further
  * units should be taken in proportion to it and to their number.

@@ -4,7 +4,8 @@
  *
  * Every multiple of 32 MiB in memory that no file backs may be a segment. The headers of all are
  * read; if they have more pages than can be kept, each page is kept with the same probability, a
- * half, a quarter ... A unit's tag is the number of the layout.
+ * half, a quarter ... A page of one block in which no objects are is not read: its description says
+ * everything. A unit's tag is the number of the layout.
  */
 #include <errno.h>
 
@@ -18,10 +19,12 @@
 #define HEAD_BYTES 1024u
 
 /* Strata: sizes of blocks for each tag, and within them: */
-#define SIZES 32u
+#define SIZES 31u
 #define LOG2_EIGHTHS 6		/* up to 64 bytes in steps of 8; then four steps per doubling; */
 #define LOG2_QUARTERS 9		/* from 512 bytes on one */
-_Static_assert(SIZES * MIMALLOC_TAGS <= HEAP_STRATA, "a stratum for each tag and size");
+_Static_assert(SIZES * MIMALLOC_TAGS <= HEAP_WINDOWS, "a stratum for each tag and size");
+/* What shows whether there is a segment at all. */
+#define LOOK_BYTES 1024u
 
 struct search {
 	struct heap_mem *m;
@@ -45,14 +48,24 @@ static uint8_t size_class(uint64_t bytes)
 	return (uint8_t)(class < SIZES ? class : SIZES - 1);
 }
 
-/* Keep one half of the units, at random. */
+static uint16_t stratum_of(uint8_t tag, uint64_t block_bytes)
+{
+	return (uint16_t)(tag * SIZES + size_class(block_bytes));
+}
+
+/* Keep one half of the units, at random. What is not there does not count as known. */
 static void halve(struct search *s)
 {
 	size_t i, kept = 0;
 
-	for (i = 0; i < s->units->cnt; i++)
+	for (i = 0; i < s->units->cnt; i++) {
+		struct heap_unit *u = &s->units->list[i];
+
+		if (u->stratum == HEAP_KNOWN)
+			u->stratum = stratum_of(MIMALLOC_MEM, u->used);
 		if (heap_random(s->seed) >> 63)
-			s->units->list[kept++] = s->units->list[i];
+			s->units->list[kept++] = *u;
+	}
 	s->units->cnt = kept;
 	s->one_in *= 2;
 	s->units->scale = s->one_in;
@@ -60,12 +73,15 @@ static void halve(struct search *s)
 
 static int add_page(struct search *s, const struct mimalloc_page *p)
 {
-	const struct heap_unit unit = {
+	struct heap_unit unit = {
 		.addr = p->addr, .bytes = p->bytes, .used = p->used * p->block_bytes,
-		.stratum = (uint16_t)(p->tag * SIZES + size_class(p->block_bytes)),
-		.tag = (uint16_t)s->layout,
+		.stratum = stratum_of(p->tag, p->block_bytes), .tag = (uint16_t)s->layout,
 	};
 	int err;
+
+	if (s->free_threaded && p->tag == MIMALLOC_MEM && p->used && s->one_in == 1 &&
+	    p->block_bytes > MIMALLOC_SLICE_BYTES && p->block_bytes > p->bytes / 2)
+		unit.stratum = HEAP_KNOWN;
 
 	if (heap_random(s->seed) % s->one_in)
 		return 0;
@@ -73,6 +89,7 @@ static int add_page(struct search *s, const struct mimalloc_page *p)
 	if (err != -ENOSPC)
 		return err;
 	halve(s);
+	unit.stratum = stratum_of(p->tag, p->block_bytes);
 	return heap_random(s->seed) >> 63 ? heap_units_add(s->units, &unit) : 0;
 }
 
@@ -106,15 +123,21 @@ static int look_at(struct search *s, const struct heap_map *map, uint64_t addr, 
 {
 	static uint8_t header[MIMALLOC_HEADER_BYTES];
 	uint64_t len = map->end - addr;
-	bool present;
+	uint16_t pages;
+	int err;
 
 	*bytes = 0;
-	heap_mem_present(s->m, addr, MIMALLOC_SLICE_BYTES, &present, 1);
-	if (!present)
+	heap_mem_pages(s->m, addr, s->m->page_bytes, &pages, 1);
+	if (!(pages & 1))
 		return 0;
 	if (len > sizeof(header))
 		len = sizeof(header);
-	if (heap_mem_read(s->m, addr, header, len)) {
+	err = heap_mem_read(s->m, addr, header, len < LOOK_BYTES ? len : LOOK_BYTES);
+	if (!err && !mimalloc_may_be_segment(header, LOOK_BYTES, addr, s->free_threaded))
+		return 0;
+	if (!err)
+		err = heap_mem_read(s->m, addr, header, len);
+	if (err) {
 		s->units->unread++;
 		return 0;
 	}

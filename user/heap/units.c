@@ -66,7 +66,8 @@ int heap_units_index(struct heap_units *units)
 	size_t i;
 
 	for (i = 0; i < units->cnt; i++)
-		cnt += granules(units, &units->list[i]);
+		if (!heap_unit_is_window(&units->list[i]))
+			cnt += granules(units, &units->list[i]);
 	if (cnt > 4 * HEAP_UNITS_MAX)
 		return -ENOMEM;
 	for (units->index_cap = 64; units->index_cap < 2 * cnt; )
@@ -75,15 +76,23 @@ int heap_units_index(struct heap_units *units)
 	if (!units->index)
 		return -ENOMEM;
 	for (i = 0; i < units->cnt; i++)
-		for (g = 0; g < granules(units, &units->list[i]); g++)
+		for (g = 0; !heap_unit_is_window(&units->list[i]) &&
+			    g < granules(units, &units->list[i]); g++)
 			*slot_of(units, units->list[i].addr / units->granule + g) =
 				(uint32_t)i + 1;
 	return 0;
 }
 
+struct heap_unit *heap_units_at(const struct heap_units *units, uint64_t addr)
+{
+	uint32_t number = units->index ? *slot_of(units, addr / units->granule) : 0;
+
+	return number ? &units->list[number - 1] : NULL;
+}
+
 bool heap_units_have(const struct heap_units *units, uint64_t addr)
 {
-	return units->index && *slot_of(units, addr / units->granule);
+	return heap_units_at(units, addr);
 }
 
 void heap_units_free(struct heap_units *units)

@@ -17,6 +17,19 @@
  * and have blocks of the same size. For pools: the size of blocks / 8.
  */
 #define HEAP_STRATA 128u
+/*
+ * The last two are windows: memory outside of the allocator's units, where larger objects are. Those
+ * of the first kind are where mappings begin, and with them the largest objects: all are read.
+ */
+#define HEAP_WINDOWS 126u
+#define HEAP_WINDOWS_FIRST HEAP_WINDOWS
+#define HEAP_WINDOWS_OTHER 127u
+#define HEAP_WINDOW_MAX 16384u		/* bytes */
+/*
+ * The stratum of units that are not sampled, as everything is known of them: one block, in use, that
+ * is no object. It may be what an object owns.
+ */
+#define HEAP_KNOWN HEAP_STRATA
 /* Units that are known; of more than that, a random part. */
 #define HEAP_UNITS_MAX (384u * 1024)
 #define HEAP_BLOCKS_MAX 8192u
@@ -29,8 +42,9 @@ struct heap_unit {
 	uint64_t bytes;			/* with free blocks */
 	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * them */
-	uint16_t stratum;		/* below HEAP_STRATA */
-	uint16_t tag;			/* for its allocator */
+	uint16_t stratum;		/* below HEAP_STRATA, or HEAP_KNOWN */
+	uint16_t tag;			/* for its allocator; of a window: bit i: page i is in memory */
+	bool owned;			/* of HEAP_KNOWN: its owner was found */
 };
 
 struct heap_units {
@@ -68,12 +82,19 @@ struct heap_allocator {
 
 extern const struct heap_allocator heap_pymalloc, heap_mimalloc;
 
+/* Returns true if it is memory outside of the allocator's units. */
+static inline bool heap_unit_is_window(const struct heap_unit *unit)
+{
+	return unit->stratum == HEAP_WINDOWS_FIRST || unit->stratum == HEAP_WINDOWS_OTHER;
+}
+
 /* Add a copy. 0; -ENOSPC: HEAP_UNITS_MAX; -ENOMEM. */
 int heap_units_add(struct heap_units *units, const struct heap_unit *unit);
 /* After all were added: make heap_units_have() work. 0 or -ENOMEM. */
 int heap_units_index(struct heap_units *units);
-/* Returns true if the address is in one of the units, or in its first HEAP_GRANULES granules. */
+/* The unit that has an address in its first HEAP_GRANULES granules; NULL: none. */
 #define HEAP_GRANULES 8u
+struct heap_unit *heap_units_at(const struct heap_units *units, uint64_t addr);
 bool heap_units_have(const struct heap_units *units, uint64_t addr);
 void heap_units_free(struct heap_units *units);
 

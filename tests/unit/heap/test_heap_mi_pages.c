@@ -157,6 +157,32 @@ static void test_strata_separate_sizes_and_heaps(void **state)
 	end(1);
 }
 
+/* A large block of memory without objects is known from its page's description. */
+static void test_known_pages(void **state)
+{
+	make_room(1);
+	for (size_t i = 0; i < FAKE_LAYOUTS; i++) {
+		bool ft = fake_layouts[i].free_threaded;
+
+		target.free_threaded = ft;
+		fake_segment_make(&f, &fake_layouts[i], 0);
+		fake_page_make(&f, f.info, 5, 5 << 16, 1, MIMALLOC_MEM);
+		fake_page_make(&f, f.info + 5, 5, 5 << 16, 1, ft ? MIMALLOC_OBJECT : 0);
+		/* Freed, and not yet given back. */
+		fake_page_make(&f, f.info + 10, 5, 5 << 16, 1, MIMALLOC_MEM);
+		fake_put(&f, fake_page(&f, f.info + 10) + f.l->page_used, 0, 2);
+		fake_page_make(&f, f.info + 15, 8, 20480, 20, MIMALLOC_MEM);
+		put(0, sizeof(f.bytes));
+		find();
+		assert_int_equal(units.cnt, 4);
+		assert_int_equal(unit_at(f.info)->stratum == HEAP_KNOWN, ft);
+		assert_int_equal(unit_at(f.info)->used, 5 << 16);
+		for (uint32_t at = 5; at <= 15; at += 5)
+			assert_true(unit_at(f.info + at)->stratum < HEAP_WINDOWS);
+	}
+	end(1);
+}
+
 /* A huge segment hides what looks like another one inside it. */
 static void test_segments_side_by_side(void **state)
 {
@@ -230,26 +256,30 @@ static void test_no_mimalloc(void **state)
 	find();
 	assert_int_equal(units.cnt, 0);
 	/* Nothing was read of what is not in memory. */
-	assert_int_equal(m.bytes_read, 2 * MIMALLOC_HEADER_BYTES);
+	assert_int_equal(m.bytes_read, 2 * 1024);
 	end(4);
 }
 
 /* Of more pages than can be kept, a random half. */
 static void test_many_pages(void **state)
 {
-	const size_t segments = HEAP_UNITS_MAX / 511 + 30;
+	const size_t segments = HEAP_UNITS_MAX / 500 + 30;
 	uint64_t halves[2] = { 0 };
 
 	make_room(segments);
 	fake_segment_make(&f, &fake_layouts[0], 0);
 	for (uint32_t i = 0; i < 511; i++)
 		fake_page_make(&f, 1 + i, 1, 64, 5, MIMALLOC_GC);
+	fake_page_make(&f, 500, 12, 12 << 16, 1, MIMALLOC_MEM);
 	for (size_t i = 0; i < segments; i++)
 		put(i, MIMALLOC_HEADER_BYTES);
 	find();
 	assert_true(units.scale == 2);
+	/* Not all are there: those without objects are sampled, too. */
+	for (size_t i = 0; i < units.cnt; i++)
+		assert_true(units.list[i].stratum < HEAP_WINDOWS);
 	/* 1,000 is three standard deviations of the number of pages that are kept. */
-	assert_in_range(units.cnt, segments * 511 / 2 - 1000, segments * 511 / 2 + 1000);
+	assert_in_range(units.cnt, segments * 500 / 2 - 1000, segments * 500 / 2 + 1000);
 	for (size_t i = 0; i < units.cnt; i++)
 		halves[units.list[i].addr >= FAKE_SEGMENT + segments / 2 * SIZE]++;
 	assert_in_range(halves[0], halves[1] - 2000, halves[1] + 2000);
@@ -261,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_units_and_blocks),
 		cmocka_unit_test(test_strata_separate_sizes_and_heaps),
+		cmocka_unit_test(test_known_pages),
 		cmocka_unit_test(test_segments_side_by_side),
 		cmocka_unit_test(test_a_forged_segment),
 		cmocka_unit_test(test_a_page_that_went),
