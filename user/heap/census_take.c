@@ -25,7 +25,7 @@
 #define PILOT_UNITS 32u
 #define ROUND_UNITS 512u
 /* The error is not believed before as many units were read. */
-#define UNITS_MIN 1024u
+#define UNITS_MIN 4096u
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
 
@@ -258,7 +258,9 @@ static int find_units(struct taking *t)
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
-	if (!err && !cnt)
+	/* Without pools (PYTHONMALLOC=malloc), objects of all sizes are in the C library's memory. */
+	t->no_pools = !cnt;
+	if (!err && (!t->units.cnt || t->mem.denied))
 		err = t->mem.ended ? -ETIMEDOUT : t->mem.denied ? -EPERM : -ENOENT;
 	return err;
 }

@@ -145,8 +145,7 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 
 	heap_size_begin(&t->build, o->type, addr, bytes + o->off, o->off, look - o->off, &s);
 	/* What has a frame in it has no size of its own. And a size may be just changing. */
-	if (s.bytes > room || (t->build.objects.minor >= 11 &&
-			       (o->type->kind == HEAP_GENERATOR || o->type->kind == HEAP_FRAME)))
+	if (s.bytes > room || heap_has_frame(&t->build, o->type))
 		s.bytes = room;
 	taking_pending(t, o->type, addr, &s);
 }

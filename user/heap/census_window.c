@@ -102,14 +102,33 @@ static bool makes_sense(struct taking *t, const struct window *w, uint32_t at,
 	return type->kind == HEAP_CODE || type->kind == HEAP_INT;
 }
 
+/* What has a frame in it has no size of its own: then the C library's counts. */
+#define FRAME_BYTES_MAX 65536u
+
+static bool is_frame(struct taking *t, const struct window *w, uint32_t at,
+		     const struct heap_type *type, struct heap_size *s)
+{
+	uint32_t start = at - type->before;
+
+	if (start < w->begin + 8 || !is_linked(t, w, at, type))
+		return false;
+	s->bytes = (word_at(w, start - 8) & ~7ull) - 8;
+	return s->bytes < FRAME_BYTES_MAX && (s->bytes > PYMALLOC_SMALL_MAX || t->no_pools);
+}
+
 /* Returns true if there is an object that is too large for a unit. */
 static bool is_object(struct taking *t, const struct window *w, uint32_t at,
-		      const struct heap_type *type, const struct heap_size *s)
+		      const struct heap_type *type, struct heap_size *s)
 {
 	uint32_t start = at - type->before, requested;
-	uint64_t bytes = s->bytes;
+	uint64_t bytes;
 
-	if (at < w->begin + type->before || s->bytes > t->mapped)
+	if (at < w->begin + type->before)
+		return false;
+	if (heap_has_frame(&t->build, type))
+		return is_frame(t, w, at, type, s);
+	bytes = s->bytes;
+	if (bytes > t->mapped)
 		return false;
 	/* Twice: of PyObject_Malloc(), and of PyMem_RawMalloc(), which that calls. */
 	while (start >= w->begin + PYMALLOC_DEBUG_BYTES &&
@@ -118,7 +137,7 @@ static bool is_object(struct taking *t, const struct window *w, uint32_t at,
 		start -= PYMALLOC_DEBUG_BYTES;
 		bytes = (uint64_t)requested + PYMALLOC_DEBUG_BYTES + 8;
 	}
-	if (bytes <= PYMALLOC_SMALL_MAX)
+	if (bytes <= PYMALLOC_SMALL_MAX && !t->no_pools)
 		return false;
 	if (is_chunk(w, start, bytes)) {
 		t->chunks++;

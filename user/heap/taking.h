@@ -24,6 +24,7 @@ struct taking {
 	const struct heap_limits *limits;
 	const struct heap_allocator *allocator;
 	struct heap_census *out;
+	bool no_pools;			/* small objects are in windows, too */
 	bool whole;			/* all units are read, not a sample */
 	uint64_t seed;
 
