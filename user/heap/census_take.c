@@ -289,6 +289,7 @@ static int take(struct taking *t)
 	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
 	if (!t->types || !t->sums || heap_units_index(&t->units))
 		return -ENOMEM;
+	taking_roots(t);
 	take_sample(t, &order);
 	t->out->limited = t->mem.ended;
 	fill_units(t);

@@ -69,6 +69,33 @@ static void take_from_bytes(struct taking *t, const struct heap_type *type,
 	estimate_add(t->sums, ROW_ALL, sum);
 }
 
+/* The slot of an address, or the free one where it belongs. */
+static uint64_t *certain_slot(struct taking *t, uint64_t addr)
+{
+	size_t i = hash_secret_mix(addr ^ t->limits->seed, HASH_SECRET_B);
+
+	while (t->certain[i % (2 * CERTAIN_MAX)] && t->certain[i % (2 * CERTAIN_MAX)] != addr)
+		i++;
+	return &t->certain[i % (2 * CERTAIN_MAX)];
+}
+
+void taking_certain(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s)
+{
+	const struct estimate_sum sum = {
+		.objects = 1, .bytes = (double)(s->bytes + s->owned), .owned = (double)s->owned,
+	};
+	uint64_t *slot = certain_slot(t, addr);
+
+	/* If all is read, it is met anyway. */
+	if (*slot || t->whole || t->certain_cnt >= CERTAIN_MAX)
+		return;
+	*slot = addr;
+	t->certain_cnt++;
+	estimate_certain(t->sums, taking_row(t, type), sum);
+	estimate_certain(t->sums, ROW_ALL, sum);
+}
+
 void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
 		   const struct heap_size *s)
 {
@@ -81,6 +108,8 @@ void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr
 		estimate_add(t->sums, ROW_BAD, (struct estimate_sum){ .objects = 1 });
 		return;
 	}
+	if (t->certain_cnt && *certain_slot(t, addr))
+		return;
 	estimate_add(t->sums, taking_row(t, type), sum);
 	estimate_add(t->sums, ROW_ALL, sum);
 	take_from_raw(t, s);
@@ -111,8 +140,6 @@ static void read_pending(struct taking *t)
 	}
 	t->pending_cnt = left;
 }
-
-#define MORE_READS_MAX 4
 
 static void finish_pending(struct taking *t)
 {
