@@ -64,6 +64,9 @@ void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr
 void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
 		    const struct heap_size *s);
 
+/* Add the objects that wait for further reads. */
+void taking_finish(struct taking *t);
+
 /* Read a unit and add all of it. 0, or -errno: it was left out, and counted. */
 int taking_unit(struct taking *t, const struct heap_unit *unit);
 /* The part of it that reads a window: a unit of memory outside of the allocator's. 0 or -errno. */
