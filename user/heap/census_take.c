@@ -3,11 +3,11 @@
  * census_take.c - see taking.h: a census from its beginning to its end: which units are read, and
  * in what order.
  *
- * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show how
- * much its units differ. Then units are taken where they differ most, until the error is as small as
- * wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread over
- * addresses, from a random one on: each has the same chance, and neighbours, which are often alike,
- * are rarely taken together.
+ * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show
+ * how much its units differ. Then units are taken where they differ most, until the error is as
+ * small as wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread
+ * over addresses, from a random one on: each has the same chance, and neighbours, which are often
+ * alike, are rarely taken together.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,8 +24,6 @@
 /* Units of each stratum that are read first, and units between two looks at the errors. */
 #define PILOT_UNITS 32u
 #define ROUND_UNITS 512u
-/* The error is not believed before as many units were read. */
-#define UNITS_MIN 1024u
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
 /* Before 3.13, there is no mimalloc. */
@@ -172,7 +170,7 @@ static void take_sample(struct taking *t, struct order *o)
 	for (h = 0; h < HEAP_STRATA; h++)
 		take_units(t, o, h, t->whole || h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
 	while (!t->mem.ended && any_left(o) &&
-	       (estimate_all_units(t->sums) < UNITS_MIN || t->limits->error <= 0 ||
+	       (estimate_all_units(t->sums) < t->allocator->units_min || t->limits->error <= 0 ||
 		worst_error(t) > t->limits->error))
 		take_round(t, o);
 }
@@ -317,7 +315,9 @@ static int find_units(struct taking *t)
 	err = find_of_any(t);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += !heap_unit_is_window(&t->units.list[i]);
-	if (!err && !cnt)
+	/* PYTHONMALLOC=malloc: objects of all sizes are in the C library's memory. */
+	t->no_pools = !cnt;
+	if (!err && (!t->units.cnt || t->mem.denied))
 		err = t->mem.ended ? -ETIMEDOUT : t->mem.denied ? -EPERM : -ENOENT;
 	return err;
 }
@@ -353,6 +353,7 @@ static int take(struct taking *t)
 	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
 	if (!t->types || !t->sums || heap_units_index(&t->units))
 		return -ENOMEM;
+	taking_roots(t);
 	take_sample(t, &order);
 	t->out->limited = t->mem.ended;
 	fill_units(t);

@@ -1,178 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * census_unit.c - see taking.h: the objects in the blocks of one unit.
- *
- * Memory that an object owns may be a block, too: it counts with its owner, and is taken from the
- * blocks that are no objects.
- */
+/* census_unit.c - see taking.h: the objects in the blocks of one unit. */
 #include <errno.h>
 #include <string.h>
 
-#include "base/hash_secret.h"
 #include "base/util.h"
-#include "cpython/mimalloc.h"
 #include "cpython/pymalloc.h"
 #include "heap/taking.h"
-
-static bool same_name(const void *array, uint32_t number, const void *key)
-{
-	const struct taking *t = array;
-
-	return !strcmp(t->rows[number]->name, key);
-}
-
-uint32_t taking_row(struct taking *t, const struct heap_type *type)
-{
-	uint16_t *row = &t->row_of[type->number];
-	struct hash_index_slot *slot;
-	uint32_t hash;
-
-	if (*row)
-		return *row - 1u;
-	if (hash_index_reserve(&t->by_name))
-		return ROW_OTHER;
-	hash = (uint32_t)hash_secret(t->limits->seed, type->name, strlen(type->name));
-	slot = hash_index_slot_of(&t->by_name, hash, same_name, t, type->name);
-	if (!slot->number_1 && t->row_cnt >= HEAP_TYPES_MAX)
-		return ROW_OTHER;
-	if (!slot->number_1) {
-		t->rows[t->row_cnt] = type;
-		hash_index_fill(&t->by_name, slot, hash, t->row_cnt++);
-	}
-	*row = (uint16_t)slot->number_1;
-	return *row - 1u;
-}
-
-/*
- * What an object owns of HEAP_KNOWN counts once, for its first owner: it is known how much there is
- * of it in all. So one object that owns much is no error of a sample that does not have it.
- * Returns true if it is such memory.
- */
-static bool take_known(struct taking *t, uint32_t row, const struct heap_size *s)
-{
-	struct heap_unit *u = s->owned && s->at ? heap_units_at(&t->units, s->at) : NULL;
-
-	if (!u || u->stratum != HEAP_KNOWN)
-		return false;
-	if (u->owned)
-		return true;
-	u->owned = true;
-	t->known[row] += (double)s->owned;
-	t->known_bytes += (double)s->owned;
-	t->unowned_bytes -= (double)u->used;
-	t->unowned_cnt--;
-	return true;
-}
-
-/* Memory that is a block of a unit, and was counted as one that is no object. */
-static void take_from_raw(struct taking *t, const struct heap_type *type,
-			  const struct heap_size *s)
-{
-	/* A free-threaded list's items begin with their number; sys.getsizeof() leaves it out. */
-	uint64_t more = t->build.free_threaded && type->kind == HEAP_LIST ? 8 : 0;
-	uint64_t block = (s->owned + 15) / 16 * 16;
-	bool is_block = s->owned && s->at && heap_units_have(&t->units, s->at);
-
-	if (t->allocator->all_sizes)
-		block = mimalloc_block_bytes(s->owned + more);
-	else
-		is_block &= s->owned <= PYMALLOC_SMALL_MAX;
-	if (is_block)
-		estimate_add(t->sums, ROW_RAW, (struct estimate_sum){
-			.objects = -1, .bytes = -(double)block });
-	if (s->node_cnt)
-		estimate_add(t->sums, ROW_RAW, (struct estimate_sum){
-			.objects = -(double)s->node_cnt,
-			.bytes = -(double)s->node_cnt * s->node_bytes });
-}
-
-/* Since 3.15 the memory of a bytearray is a bytes object, which was counted as such. */
-static void take_from_bytes(struct taking *t, const struct heap_type *type,
-			    const struct heap_size *s)
-{
-	const struct estimate_sum sum = { .objects = -1, .bytes = -(double)s->owned };
-
-	if (type->kind == HEAP_BYTES && !t->bytes_type && !strcmp(type->name, "bytes"))
-		t->bytes_type = type;
-	if (t->build.objects.minor < 15 || type->kind != HEAP_BYTEARRAY || !s->owned ||
-	    !t->bytes_type)
-		return;
-	estimate_add(t->sums, taking_row(t, t->bytes_type), sum);
-	estimate_add(t->sums, ROW_ALL, sum);
-}
-
-void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s)
-{
-	struct estimate_sum sum = {
-		.objects = 1, .bytes = (double)(s->bytes + s->owned), .owned = (double)s->owned,
-	};
-	uint32_t row;
-
-	/* Nothing is larger than all memory of the process. */
-	if (s->bytes > t->mapped || s->owned > t->mapped) {
-		estimate_add(t->sums, ROW_BAD, (struct estimate_sum){ .objects = 1 });
-		return;
-	}
-	row = taking_row(t, type);
-	if (take_known(t, row, s))
-		sum = (struct estimate_sum){ .objects = 1, .bytes = (double)s->bytes };
-	else
-		take_from_raw(t, type, s);
-	estimate_add(t->sums, row, sum);
-	estimate_add(t->sums, ROW_ALL, sum);
-	take_from_bytes(t, type, s);
-	largest_take(t->out, type, addr, s);
-}
-
-/* Read what is needed to know the sizes of pending objects, and add those that are known. */
-static void read_pending(struct taking *t)
-{
-	static uint8_t more[PENDING_MAX][HEAP_MORE_BYTES];
-	struct heap_piece pieces[PENDING_MAX];
-	uint32_t i, left = 0;
-
-	for (i = 0; i < t->pending_cnt; i++)
-		pieces[i] = (struct heap_piece){ t->pending[i].size.more, more[i],
-						 t->pending[i].size.more_bytes, false };
-	heap_mem_read_many(&t->mem, pieces, t->pending_cnt);
-	for (i = 0; i < t->pending_cnt; i++) {
-		struct pending *p = &t->pending[i];
-
-		if (pieces[i].ok)
-			heap_size_more(&t->build, p->type, more[i], &p->size);
-		if (pieces[i].ok && p->size.more_bytes)
-			t->pending[left++] = *p;
-		else
-			taking_object(t, p->type, p->addr, &p->size);
-	}
-	t->pending_cnt = left;
-}
-
-#define MORE_READS_MAX 4
-
-static void finish_pending(struct taking *t)
-{
-	uint32_t i;
-
-	for (i = 0; i < MORE_READS_MAX && t->pending_cnt; i++)
-		read_pending(t);
-	for (i = 0; i < t->pending_cnt; i++)
-		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size);
-	t->pending_cnt = 0;
-}
-
-void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
-		    const struct heap_size *s)
-{
-	if (!s->more_bytes) {
-		taking_object(t, type, addr, s);
-		return;
-	}
-	t->pending[t->pending_cnt++] = (struct pending){ type, addr, *s };
-	if (t->pending_cnt == PENDING_MAX)
-		finish_pending(t);
-}
 
 /* room: bytes of the memory that was requested for it. */
 static void take_object(struct taking *t, const struct heap_object *o, uint64_t addr,
@@ -182,8 +15,7 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 
 	heap_size_begin(&t->build, o->type, addr, bytes + o->off, o->off, look - o->off, &s);
 	/* What has a frame in it has no size of its own. And a size may be just changing. */
-	if (s.bytes > room || (t->build.objects.minor >= 11 &&
-			       (o->type->kind == HEAP_GENERATOR || o->type->kind == HEAP_FRAME)))
+	if (s.bytes > room || heap_has_frame(&t->build, o->type))
 		s.bytes = room;
 	taking_pending(t, o->type, addr, &s);
 }
@@ -254,7 +86,7 @@ int taking_unit(struct taking *t, const struct heap_unit *unit)
 	estimate_begin(t->sums);
 	err = unit->stratum >= HEAP_WINDOWS ? taking_window(t, unit) : take_blocks(t, unit);
 	if (!err)
-		finish_pending(t);
+		taking_finish(t);
 	t->pending_cnt = 0;
 	if (t->mem.ended)	/* a part of it is missing */
 		return -E2BIG;

@@ -3,11 +3,11 @@
  * census_window.c - see taking.h: objects outside of the allocator's units: too large for them, and
  * so in the C library's memory.
  *
- * An object's head may be at every multiple of 16. It is one if the word for its type is the address
- * of a type, its reference count is one, it is too large for a unit, and one of these is true: the
- * C library's size of the memory in front of it (glibc) is that of the object; the collector's list
- * leads there and back; or, if the C library is another one, its value makes sense. A head is in one
- * window, however long the object: so windows can be sampled like units.
+ * An object's head may be at every multiple of 16. It is one if the word for its type is the
+ * address of a type, its reference count is one, it is too large for a unit, and one of these is
+ * true: the C library's size of the memory in front of it (glibc) is that of the object; the
+ * collector's list leads there and back; or, if the C library is another one, its value makes
+ * sense. A head is in one window, however long the object: so windows can be sampled like units.
  *
  * What was freed has no reference count any more: the object lost its last reference before, or
  * the C library has written there.
@@ -39,8 +39,9 @@ static uint64_t word_at(const struct window *w, uint32_t at)
 }
 
 /*
- * glibc (malloc/malloc.c at 2.36, struct malloc_chunk): the word before the memory is its size, with
- * that word, and flags: 2: it was mapped, in whole pages. A remainder that is too small is left.
+ * glibc (malloc/malloc.c at 2.36, struct malloc_chunk): the word before the memory is its size,
+ * with that word, and flags: 2: it was mapped, in whole pages. A remainder that is too small is
+ * left.
  */
 static bool is_chunk(const struct window *w, uint32_t start, uint64_t bytes)
 {
@@ -65,7 +66,7 @@ static bool is_linked(struct taking *t, const struct window *w, uint32_t at,
 	if (!head || type->before < head || at < w->begin + head)
 		return false;
 	next = word_at(w, at - head);
-	if (next & 7 || !heap_types_reachable(t->types, next) ||
+	if (!heap_may_be_address(next) ||
 	    heap_mem_read(&t->mem, next + 8, &back, sizeof(back)))
 		return false;
 	return (back & ~7ull) == here;
@@ -77,7 +78,7 @@ static bool is_object_at(struct taking *t, uint64_t addr)
 	uint32_t len = t->build.objects.str_length;
 	struct heap_object o;
 
-	return heap_types_reachable(t->types, addr) && !heap_mem_read(&t->mem, addr, head, len) &&
+	return heap_may_be_address(addr) && !heap_mem_read(&t->mem, addr, head, len) &&
 	       heap_object_at(t->types, head, len, &o);
 }
 
@@ -102,14 +103,33 @@ static bool makes_sense(struct taking *t, const struct window *w, uint32_t at,
 	return type->kind == HEAP_CODE || type->kind == HEAP_INT;
 }
 
-/* Returns true if there is an object that is too large for a unit. */
-static bool is_object(struct taking *t, const struct window *w, uint32_t at,
-		      const struct heap_type *type, const struct heap_size *s)
+/* What has a frame in it has no size of its own: then the C library's counts. */
+#define FRAME_BYTES_MAX 65536u
+
+static bool is_frame(struct taking *t, const struct window *w, uint32_t at,
+		     const struct heap_type *type, struct heap_size *s)
 {
 	uint32_t start = at - type->before;
-	uint64_t bytes = s->bytes, requested;
 
-	if (at < w->begin + type->before || s->bytes > t->mapped)
+	if (start < w->begin + 8 || !is_linked(t, w, at, type))
+		return false;
+	s->bytes = (word_at(w, start - 8) & ~7ull) - 8;
+	return s->bytes < FRAME_BYTES_MAX && (s->bytes > PYMALLOC_SMALL_MAX || t->no_pools);
+}
+
+/* Returns true if there is an object that is too large for a unit. */
+static bool is_object(struct taking *t, const struct window *w, uint32_t at,
+		      const struct heap_type *type, struct heap_size *s)
+{
+	uint32_t start = at - type->before;
+	uint64_t bytes, requested;
+
+	if (at < w->begin + type->before)
+		return false;
+	if (heap_has_frame(&t->build, type))
+		return is_frame(t, w, at, type, s);
+	bytes = s->bytes;
+	if (bytes > t->mapped)
 		return false;
 	/* Twice: of PyObject_Malloc(), and of PyMem_RawMalloc(), which that calls. */
 	while (start >= w->begin + PYMALLOC_DEBUG_BYTES &&
@@ -118,7 +138,7 @@ static bool is_object(struct taking *t, const struct window *w, uint32_t at,
 		start -= PYMALLOC_DEBUG_BYTES;
 		bytes = requested + PYMALLOC_DEBUG_BYTES + 8;
 	}
-	if (bytes <= PYMALLOC_SMALL_MAX)
+	if (bytes <= PYMALLOC_SMALL_MAX && !t->no_pools)
 		return false;
 	if (is_chunk(w, start, bytes)) {
 		t->chunks++;

@@ -18,8 +18,9 @@
  */
 #define HEAP_STRATA 128u
 /*
- * The last two are windows: memory outside of the allocator's units, where larger objects are. Those
- * of the first kind are where mappings begin, and with them the largest objects: all are read.
+ * The last two are windows: memory outside of the allocator's units, where larger objects are.
+ * Those of the first kind are where mappings begin, and with them the largest objects: all are
+ * read.
  */
 #define HEAP_WINDOWS 126u
 #define HEAP_WINDOWS_FIRST HEAP_WINDOWS
@@ -43,14 +44,15 @@ struct heap_unit {
 	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * them */
 	uint16_t stratum;		/* below HEAP_STRATA, or HEAP_KNOWN */
-	uint16_t tag;			/* for its allocator; of a window: bit i: page i is in memory */
+	uint16_t tag;			/* for its allocator; of a window: bit i: its page i
+					 * is in memory */
 	bool owned;			/* of HEAP_KNOWN: its owner was found */
 };
 
 struct heap_units {
 	struct heap_unit *list;
 	size_t cnt, cap;
-	double scale;			/* of how many each unit in the list stands for: 1 or more */
+	double scale;			/* how many each unit in the list stands for: >= 1 */
 	uint32_t granule;		/* addresses of units are multiples of it */
 	uint64_t bad, unread;		/* of what was looked at: no unit, not readable */
 	uint32_t *index;		/* of granules, see heap_units_have() */
@@ -72,6 +74,7 @@ struct heap_blocks {
 struct heap_allocator {
 	const char *unit;		/* "pools", "pages" */
 	bool all_sizes;			/* no object is too large for its units */
+	uint32_t units_min;		/* of a sample: the error of fewer ones is not believed */
 	/* Add all units, or set units->scale. 0 or -errno. */
 	int (*find)(struct heap_mem *m, const struct heap_maps *maps,
 		    const struct heap_target *target, uint64_t *seed, struct heap_units *units);
