@@ -158,6 +158,7 @@ void options_free(struct options *o)
 		/* fall through */
 	case COMMAND_TOP:
 	case COMMAND_DUMP:
+	case COMMAND_HEAP:
 	case COMMAND_PS:
 		free(o->select.pids);
 		proc_filter_free(&o->select.proc_filter);

@@ -22,6 +22,7 @@
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define BLOCKED_MIN_S 0.1
 #define BLOCKED_MAX_S 300
+#define HEAP_SINCE_MAX_S (24 * 3600)
 #define TOP_MIN_S 0.1
 #define TOP_MAX_S 3600
 
@@ -394,6 +395,25 @@ static int check_dump(struct options *o)
 	return 0;
 }
 
+static int check_heap(struct options *o)
+{
+	struct heap_options *h = &o->heap;
+
+	use_conditions(&h->select, h->select.pid_cnt);
+	if (h->select.all && h->select.pid_cnt)
+		return refuse("-a and process IDs are mutually exclusive: use only one of them");
+	if (!h->select.all && !h->select.pid_cnt)
+		return refuse("nothing selected: use a PID, -a, or a filter such as --container "
+			      "NAME; see: tachbpf heap --help");
+	if (h->sort == HEAP_SORT_GROWTH && !(h->since_s > 0))
+		return refuse("--sort growth requires --since TIME");
+	if (h->since_s > HEAP_SINCE_MAX_S)
+		return refuse("--since must be at most 24 h; for longer times keep two censuses: "
+			      "tachbpf heap PID --json > before.json, and later tachbpf diff "
+			      "before.json after.json");
+	return 0;
+}
+
 static int check_export(const struct export_options *e)
 {
 	const char *bad = NULL;
@@ -580,6 +600,7 @@ static int (*const checks[COMMAND_CNT])(struct options *o) = {
 	[COMMAND_RECORD] = check_record,
 	[COMMAND_TOP] = check_top,
 	[COMMAND_DUMP] = check_dump,
+	[COMMAND_HEAP] = check_heap,
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
 	[COMMAND_OPEN] = check_open,

@@ -12,8 +12,8 @@
 extern const struct cli_command options_commands[COMMAND_CNT];
 
 /* Of each command but agent, for options_commands[]. The fields are in struct options. */
-extern const struct setting options_record[], options_top[], options_dump[], options_info[],
-	options_report[], options_convert[], options_open[], options_mem[],
+extern const struct setting options_record[], options_top[], options_dump[], options_heap[],
+	options_info[], options_report[], options_convert[], options_open[], options_mem[],
 	options_merge[], options_split[], options_diff[], options_gil[], options_recover[],
 	options_doctor[], options_ps[], options_completion[];
 
