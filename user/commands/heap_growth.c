@@ -111,6 +111,7 @@ static void print_cells(const struct heap_screen *s, const char *texts[COLUMNS])
 	for (i = 0; i < COLUMNS; i++) {
 		struct text_column column = columns[i];
 
+		column.spill = !s->width;	/* on a terminal rows are not shifted */
 		if (i == TYPE && s->width)
 			column.width = s->width > used + TYPE_MIN ? s->width - used : TYPE_MIN;
 		text_cell(s->out, &column, texts[i], i != TYPE);
@@ -133,12 +134,12 @@ static void print_row(const struct heap_screen *s, const struct heap_growth *g)
 {
 	char objects[HEAP_COUNT_BYTES], count[HEAP_COUNT_BYTES], name[HEAP_SHOWN_BYTES];
 	char more[BYTES_TEXT_MAX + 4], error[BYTES_TEXT_MAX + 4], bytes[BYTES_TEXT_MAX];
-	int64_t error_rate = heap_per_minute((int64_t)g->bytes_error, g->minutes);
+	int64_t error_rate = heap_per_minute(heap_signed(g->bytes_error), g->minutes);
 	const char *texts[COLUMNS] = {
 		[MORE_OBJECTS] = heap_more_text(heap_per_minute(g->objects, g->minutes), objects),
 		[MORE_BYTES] = signed_bytes("+", heap_per_minute(g->bytes, g->minutes), more),
 		[ERROR] = g->bytes_error ? signed_bytes("±", error_rate, error) : "",
-		[OBJECTS] = heap_count_text(g->row ? (int64_t)g->row->objects : 0, count),
+		[OBJECTS] = heap_count_text(g->row ? heap_signed(g->row->objects) : 0, count),
 		[BYTES] = bytes_text(g->row ? (double)g->row->bytes : 0, bytes),
 		[TYPE] = heap_name(g->name, name),
 	};

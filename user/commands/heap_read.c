@@ -50,6 +50,12 @@ static void copy_string(const struct json_member *m, char *out, size_t size)
 	buf_free(&text);
 }
 
+/* What is wrong after the last element of an array; NULL: nothing. */
+static const char *array_error(const struct json_pull *j)
+{
+	return j->err ? "it is damaged" : NULL;
+}
+
 /* ---- a process ---- */
 
 enum row_key { TYPE, OBJECTS, OBJECTS_ERROR, BYTES, BYTES_ERROR, OWNED, ROW_KEYS };
@@ -87,7 +93,7 @@ static const char *read_rows(const struct json_member *types, struct heap_census
 			return "a type is not an object";
 		c->row_cnt++;
 	}
-	return j.err;
+	return array_error(&j);
 }
 
 enum left_key { BAD_POOLS, BAD_TYPES, UNREAD, LEFT_KEYS };
@@ -158,7 +164,7 @@ static const char *read_process(struct json_pull *j, struct heap_file *out)
 	const char *wrong;
 
 	if (!json_members(j, m, PROCESS_KEYS))
-		return j->err ? j->err : "a process is not an object";
+		return "a process is not an object";
 	p.census = calloc(1, sizeof(*p.census));
 	if (!p.census)
 		return "";
@@ -182,7 +188,7 @@ static const char *read_processes(const struct json_member *processes, struct he
 	while (!wrong && json_pull_element(&j))
 		wrong = out->cnt < HEAP_FILE_PROCESSES_MAX ? read_process(&j, out) :
 			"it has too many processes";
-	return wrong ? wrong : j.err;
+	return wrong ? wrong : array_error(&j);
 }
 
 int heap_read(const char *data, size_t len, struct heap_file *out, char why[HEAP_READ_WHY_BYTES])
@@ -195,8 +201,8 @@ int heap_read(const char *data, size_t len, struct heap_file *out, char why[HEAP
 	*out = (struct heap_file){ .list = NULL };
 	json_pull_start(&j, data, len, 0);
 	if (!json_members(&j, m, ARRAY_SIZE(m))) {
-		snprintf(why, HEAP_READ_WHY_BYTES, "at byte %zu: %s", json_pull_offset(&j),
-			 j.err ? j.err : "expected an object");
+		snprintf(why, HEAP_READ_WHY_BYTES, "at byte %zu: expected %s",
+			 json_pull_offset(&j), j.err ? j.err : "an object");
 		return -EBADMSG;
 	}
 	if (!json_member_count(&m[0], &version) || version != HEAP_JSON_VERSION)

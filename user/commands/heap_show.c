@@ -46,6 +46,11 @@ static uint64_t magnitude(int64_t n)
 	return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
 }
 
+int64_t heap_signed(uint64_t n)
+{
+	return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
 const char *heap_count_text(int64_t n, char out[HEAP_COUNT_BYTES])
 {
 	return count_text(n < 0 ? "-" : "", magnitude(n), out);
@@ -98,15 +103,15 @@ static uint64_t typed_bytes(const struct heap_census *c)
 	return sum;
 }
 
-/* Appends ", free blocks 1.2 MiB (3 %)" to a list of parts, unless it is nothing. */
-static void add_part(char *parts, size_t size, const char *what, uint64_t bytes, uint64_t rss)
+/* Appends ", free blocks 1.2 MiB" to a list of parts, unless it is nothing. */
+static void add_part(char *parts, size_t size, const char *what, uint64_t bytes)
 {
 	char text[BYTES_TEXT_MAX];
 	size_t at = strlen(parts);
 
 	if (bytes)
-		snprintf(parts + at, size - at, "%s%s %s (%.0f %%)", at ? ", " : "", what,
-			 bytes_text((double)bytes, text), percent(bytes, rss));
+		snprintf(parts + at, size - at, "%s%s %s", at ? ", " : "", what,
+			 bytes_text((double)bytes, text));
 }
 
 /* Says what the resident memory consists of. */
@@ -119,11 +124,11 @@ static int say_parts(const struct heap_screen *s, const struct heap_census *c, u
 		return heap_say(s, 0, "That is more than is resident: part of it was never "
 				"touched, is in swap, or is shared with the process that it was "
 				"forked from.");
-	add_part(parts, sizeof(parts), "objects", typed, c->rss);
-	add_part(parts, sizeof(parts), "blocks of no known type", c->untyped_bytes, c->rss);
-	add_part(parts, sizeof(parts), "free blocks that Python keeps", c->free_bytes, c->rss);
-	add_part(parts, sizeof(parts), "outside Python's objects", c->rss - known, c->rss);
-	return heap_say(s, 0, "It is in: %s.", parts);
+	add_part(parts, sizeof(parts), "objects", typed);
+	add_part(parts, sizeof(parts), "blocks of no known type", c->untyped_bytes);
+	add_part(parts, sizeof(parts), "free blocks", c->free_bytes);
+	add_part(parts, sizeof(parts), "the rest", c->rss - known);
+	return *parts ? heap_say(s, 0, "Of it: %s.", parts) : 0;
 }
 
 /* The type with most bytes that is the program's own; NULL: none. */
@@ -155,7 +160,7 @@ static int say_head(const struct heap_screen *s, const struct heap_shown *p)
 	if (!err && own)
 		err = heap_say(s, 0, "Of the program's own types, %s has most: %s %s, %s.",
 			       heap_name(own->name, name),
-			       heap_count_text((int64_t)own->objects, count),
+			       heap_count_text(heap_signed(own->objects), count),
 			       text_plural(own->objects, "object", "objects"),
 			       bytes_text((double)own->bytes, bytes));
 	return err ? err : say_parts(s, c, typed);
@@ -179,6 +184,7 @@ static void print_cells(const struct heap_screen *s, bool sampled, const char *t
 	for (i = 0; i < COLUMNS; i++) {
 		struct text_column column = columns[i];
 
+		column.spill = !s->width;	/* on a terminal rows are not shifted */
 		if (i == ERROR && !sampled)
 			continue;
 		if (i == TYPE && s->width)
@@ -206,15 +212,16 @@ static void print_row(const struct heap_screen *s, const struct heap_row *row, u
 		      bool sampled)
 {
 	char count[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX], share[24], error[24];
+	double part = percent(row->bytes, rss);
 	char name[HEAP_SHOWN_BYTES];
 	const char *texts[COLUMNS] = {
-		[OBJECTS] = heap_count_text((int64_t)row->objects, count),
+		[OBJECTS] = heap_count_text(heap_signed(row->objects), count),
 		[BYTES] = bytes_text((double)row->bytes, bytes),
 		[SHARE] = share, [ERROR] = error_text(row->bytes_error, row->bytes, error),
 		[TYPE] = heap_name(row->name, name),
 	};
 
-	snprintf(share, sizeof(share), "%.1f", percent(row->bytes, rss));
+	snprintf(share, sizeof(share), part < 1000 ? "%.1f" : ">999", part);
 	print_cells(s, sampled, texts);
 }
 
@@ -280,9 +287,9 @@ static int print_large(const struct heap_screen *s, const struct heap_large *l)
 	char bytes[BYTES_TEXT_MAX], type[HEAP_SHOWN_BYTES], what[HEAP_SHOWN_BYTES];
 	char where[HEAP_SHOWN_BYTES];
 
-	return heap_say(s, 2, "%s  %s%s%s%s%s", bytes_text((double)l->bytes, bytes),
+	return heap_say(s, 2, "%s: %s%s%s%s%s", bytes_text((double)l->bytes, bytes),
 			heap_name(l->type, type), *l->what ? ", " : "", heap_name(l->what, what),
-			*l->where ? "  in " : "", heap_name(l->where, where));
+			*l->where ? ", in " : "", heap_name(l->where, where));
 }
 
 static int print_largest(const struct heap_screen *s, const struct heap_census *c)
@@ -319,7 +326,7 @@ static int say_left_out(const struct heap_screen *s, const struct heap_census *c
 		at = strlen(text);
 		if (causes[i].cnt)
 			snprintf(text + at, sizeof(text) - at, "%s%s %s", at ? ", " : "",
-				 heap_count_text((int64_t)causes[i].cnt, count),
+				 heap_count_text(heap_signed(causes[i].cnt), count),
 				 text_plural(causes[i].cnt, causes[i].one, causes[i].many));
 	}
 	return *text ? heap_say(s, 0, "Left out: %s. The process ran meanwhile.", text) : 0;
@@ -331,8 +338,8 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 	double took = (double)c->took_ns / 1e9;
 	int err;
 
-	heap_count_text((int64_t)c->pools, all);
-	heap_count_text((int64_t)c->pools_read, read);
+	heap_count_text(heap_signed(c->pools), all);
+	heap_count_text(heap_signed(c->pools_read), read);
 	if (!is_sampled(c) && !c->limited)
 		err = heap_say(s, 0, "All %s pools were read, in %.2f s.", all, took);
 	else

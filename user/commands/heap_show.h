@@ -69,6 +69,8 @@ void heap_lines_free(struct heap_lines *l);
 const char *heap_count_text(int64_t n, char out[HEAP_COUNT_BYTES]);
 /* The same with "+" before positive numbers. */
 const char *heap_more_text(int64_t n, char out[HEAP_COUNT_BYTES]);
+/* Returns n; INT64_MAX if it does not fit. */
+int64_t heap_signed(uint64_t n);
 /* Prints formatted text in lines of at most the screen's width, which begin at column indent. */
 int heap_say(const struct heap_screen *s, size_t indent, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
