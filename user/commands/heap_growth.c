@@ -97,7 +97,8 @@ static int say_process(const struct heap_screen *s, const struct heap_shown *p)
 
 enum column { MORE_OBJECTS, MORE_BYTES, ERROR, OBJECTS, BYTES, TYPE, COLUMNS };
 static const struct text_column columns[COLUMNS] = {
-	[MORE_OBJECTS] = { 12, CUT_RIGHT, true, true }, [MORE_BYTES] = { 10, CUT_RIGHT, true, true },
+	[MORE_OBJECTS] = { 12, CUT_RIGHT, true, true },
+	[MORE_BYTES] = { 10, CUT_RIGHT, true, true },
 	[ERROR] = { 9, CUT_RIGHT, true, true }, [OBJECTS] = { 11, CUT_RIGHT, true, true },
 	[BYTES] = { 9, CUT_RIGHT, true, true }, [TYPE] = { 0, CUT_LEFT, false, false },
 };

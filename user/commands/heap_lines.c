@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* heap_lines.c - several processes in the output of tachbpf heap: one line each. See heap_show.h. */
+/* heap_lines.c - several processes in the output of tachbpf heap: a line each. See heap_show.h. */
 #include "commands/heap_show.h"
 
 #include <errno.h>

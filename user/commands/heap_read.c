@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* heap_read.c - see heap_read.h. Members that are missing are 0, except those that a comparison needs. */
+/*
+ * heap_read.c - see heap_read.h. Members that are missing are 0, except those that a comparison
+ * needs.
+ */
 #include "commands/heap_read.h"
 
 #include <errno.h>

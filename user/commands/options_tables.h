@@ -56,6 +56,13 @@ int options_shell_word(void *target, char *word);
 /* The words that options_shell_word() takes, by enum shell from SHELL_BASH on. */
 extern const char *const options_shells[];
 
+/* Process filters without -a, -p or -- COMMAND are of all processes. */
+void options_use_conditions(struct select_options *select, bool chosen);
+/* options_check() of one command. */
+int options_check_top(struct options *o);
+int options_check_dump(struct options *o);
+int options_check_heap(struct options *o);
+
 /* Returns true if the command can write this format. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops);
 

@@ -149,7 +149,8 @@ static void test_hostile(void **state)
 {
 	static const char text[] =
 		"{\"heap_census\": 1, \"processes\": [{\"time\": 5, \"pid\": 99999999999, "
-		"\"program\": \"\\u001b[2J\", \"python\": \"\\u001b\\u001b\\u001b\\u001b\\u001b\\u001b"
+		"\"program\": \"\\u001b[2J\", \"python\": "
+		"\"\\u001b\\u001b\\u001b\\u001b\\u001b\\u001b"
 		"\", \"rss\": 1e5, \"types\": [{\"type\": \"a\\u0000b\", \"objects\": "
 		"99999999999999999999999, \"bytes\": -3, \"bytes_error\": \"x\"}, {}]}]}";
 	char why[HEAP_READ_WHY_BYTES], *many;

@@ -174,18 +174,22 @@ static void test_the_own_type_leads(void **state)
 		make_growth("int", 3, 84, 5, 100),
 		make_growth("list", -20, -4096, 5, 100),
 	};
+	static const char first[] =
+		"__main__.Session grew by 120 objects a minute (14.1 KiB), and with it bytearray\n"
+		"by 2.3 MiB a minute.\n";
 	const char *text = growth_text(list, 6, 80);
 
-	assert_int_equal(strncmp(text, "__main__.Session grew by 120 objects a minute (14.1 KiB), "
-				 "and with it bytearray\nby 2.3 MiB a minute.\n", 60), 0);
-	assert_has(text, "Process 1234 (app.py, Python 3.11.2) holds 41.0 MiB, +42.0 MiB a minute;");
-	assert_has(text, "\n        +120    +2.3 MiB                       0        0 B  bytearray\n");
+	assert_int_equal(strncmp(text, first, strlen(first)), 0);
+	assert_has(text, ") holds 41.0 MiB, +42.0 MiB a minute;");
+	assert_has(text, "\n        +120    +2.3 MiB                       0        0 B  "
+			 "bytearray\n");
 	assert_has(text, "        +120   +14.1 KiB");
 	assert_has(text, "          +6      +800 B   ±7.8 KiB            0        0 B  dict\n");
 	assert_has_not(text, "  int\n");
 	assert_has_not(text, "  list\n");
 	assert_has(text, "1 type has less now: -4.0 KiB in total.\n");
-	assert_has(text, "1 type changed by less than the error of the sample, and is not shown.\n");
+	assert_has(text, "1 type changed by less than the error of the sample, and is not "
+			 "shown.\n");
 	assert_fits(text, 80, 25);
 }
 
