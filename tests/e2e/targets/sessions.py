@@ -34,7 +34,7 @@ def write(path):
     cnt = len(CACHE)
     book = {"__main__.Session": cnt, "bytearray": cnt, "list": cnt, "str": cnt * STRINGS}
     with open(path, "w") as f:
-        json.dump({"types": book, "bytearray_bytes": sum(sys.getsizeof(s.data) for s in CACHE.values()) if cnt else 0}, f)
+        json.dump({"types": book, "bytearray_bytes": sum(sys.getsizeof(s.data) for s in CACHE.values())}, f)
 
 
 def main():
