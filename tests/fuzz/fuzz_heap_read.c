@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_heap_read.c - any bytes as the JSON of tachbpf heap: what is read of it is within the limits,
- * the same each time, and can be shown.
+ * fuzz_heap_read.c - any bytes as the JSON of tachbpf heap: what is read of it is within the
+ * limits, the same each time, and can be shown.
  */
 #include <stdio.h>
 #include <string.h>

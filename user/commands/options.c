@@ -227,7 +227,7 @@ static void print_start(FILE *out)
 		{ "sudo tachbpf -a -d 30", "record every Python process on this host" },
 		{ "sudo tachbpf top", "live view of the busiest Python processes" },
 		{ "sudo tachbpf dump 1234", "what each thread of a process is doing now" },
-		{ "sudo tachbpf heap 1234", "what is in its memory, by type; --since 30s: what grows" },
+		{ "sudo tachbpf heap 1234", "what is in its memory, by type" },
 		{ "tachbpf report RECORDING", "where the time was spent" },
 		{ "tachbpf open RECORDING", "the same as a flame graph in the browser" },
 	};
