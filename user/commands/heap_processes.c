@@ -12,6 +12,8 @@
 #include "target/discover.h"
 #include "target/proc_filter_eval.h"
 
+#define PROGRAM_COLUMNS 40
+
 /* What a reader without rights is told. */
 static const char *remedy(void)
 {
@@ -26,6 +28,7 @@ static struct heap_target target_of(const struct python *p)
 	return (struct heap_target){
 		.tgid = p->tgid, .minor = image->minor, .free_threaded = image->free_threaded,
 		.debug = image->debug, .trace_refs = image->trace_refs,
+		.musl = image->needs_musl || image->tstate_how == PY_TSTATE_TSS_MUSL,
 		.runtime = p->found->proc.runtime, .interps = p->found->proc.interps,
 		.layout = image->layout, .objects = image->objects,
 	};
@@ -55,7 +58,7 @@ static int add_process(void *ctx, const struct python *p)
 	grown[l->cnt].python = *p;
 	grown[l->cnt].python.found = NULL;
 	grown[l->cnt].target = target_of(p);
-	command_label(command, strlen(command), 0, grown[l->cnt].program);
+	command_label(command, strlen(command), PROGRAM_COLUMNS, grown[l->cnt].program);
 	l->cnt++;
 	return 0;
 }

@@ -316,7 +316,7 @@ static int say_left_out(const struct heap_screen *s, const struct heap_census *c
 	} causes[] = {
 		{ c->bad_pools, "pool that did not fit together",
 		  "pools that did not fit together" },
-		{ c->bad_types, "block whose type was none", "blocks whose type was none" },
+		{ c->bad_types, "block without a valid type", "blocks without a valid type" },
 		{ c->unread, "pool that could not be read", "pools that could not be read" },
 	};
 	char text[256] = "", count[HEAP_COUNT_BYTES];
@@ -329,7 +329,7 @@ static int say_left_out(const struct heap_screen *s, const struct heap_census *c
 				 heap_count_text(heap_signed(causes[i].cnt), count),
 				 text_plural(causes[i].cnt, causes[i].one, causes[i].many));
 	}
-	return *text ? heap_say(s, 0, "Left out: %s. The process ran meanwhile.", text) : 0;
+	return *text ? heap_say(s, 0, "Left out: %s.", text) : 0;
 }
 
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)

@@ -69,8 +69,8 @@ static void test_sample(void **state)
 	assert_has(text, "         500    20.0 MiB    48.8   ±2.0 %  bytearray\n");
 	assert_has(text, "... and 4 more; --limit 0 shows all\n");
 	assert_has(text, "It is a sample: 400 of 2,500 pools, at random, were read in 0.12 s.");
-	assert_has(text, "Left out: 3 pools that did not fit together, 1 block whose type was "
-		   "none.");
+	assert_has(text, "Left out: 3 pools that did not fit together, 1 block without a valid "
+		   "type.");
 	c->limited = true;
 	assert_has(census_text(c, 0, 0, HEAP_SORT_BYTES), "a limit ended it, --exact reads all");
 	/* Found once by chance: it may as well be none, or twice as many. */
