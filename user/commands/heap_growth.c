@@ -238,7 +238,7 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 static void say_next(const struct heap_screen *s, const struct heap_shown *p)
 {
 	if (s->next)
-		fprintf(s->out, "\nNext: sudo tachbpf heap %d   # all that it holds, by type\n",
+		fprintf(s->out, "Next: sudo tachbpf heap %d   # all that it holds, by type\n",
 			p->pid);
 }
 

@@ -20,7 +20,7 @@
 #include "commands/show.h"
 #include "heap/own_types.h"
 
-#define LARGEST_SHOWN 3
+#define LARGEST_SHOWN 2
 /* A large object is worth a line if it has this part of RSS. */
 #define LARGE_PART 100
 
@@ -103,32 +103,31 @@ static uint64_t typed_bytes(const struct heap_census *c)
 	return sum;
 }
 
-/* Appends ", free blocks 1.2 MiB" to a list of parts, unless it is nothing. */
-static void add_part(char *parts, size_t size, const char *what, uint64_t bytes)
+/* Appends ", 1.2 MiB free" to a list of parts, unless it is nothing. */
+static void add_part(char *parts, size_t size, uint64_t bytes, const char *where)
 {
 	char text[BYTES_TEXT_MAX];
 	size_t at = strlen(parts);
 
 	if (bytes)
-		snprintf(parts + at, size - at, "%s%s %s", at ? ", " : "", what,
-			 bytes_text((double)bytes, text));
+		snprintf(parts + at, size - at, "%s%s %s", at ? ", " : "",
+			 bytes_text((double)bytes, text), where);
 }
 
-/* Says what the resident memory consists of. */
+/* Says where the resident memory is that is not in objects. */
 static int say_parts(const struct heap_screen *s, const struct heap_census *c, uint64_t typed)
 {
 	uint64_t known = add_capped(add_capped(typed, c->untyped_bytes), c->free_bytes);
-	char parts[512] = "";
+	char parts[256] = "";
 
 	if (known > c->rss)
 		return heap_say(s, 0, "That is more than is resident: part of it was never "
 				"touched, is in swap, or is shared with the process that it was "
 				"forked from.");
-	add_part(parts, sizeof(parts), "objects", typed);
-	add_part(parts, sizeof(parts), "blocks of no known type", c->untyped_bytes);
-	add_part(parts, sizeof(parts), "free blocks", c->free_bytes);
-	add_part(parts, sizeof(parts), "the rest", c->rss - known);
-	return *parts ? heap_say(s, 0, "Of it: %s.", parts) : 0;
+	add_part(parts, sizeof(parts), c->untyped_bytes, "in blocks of no type");
+	add_part(parts, sizeof(parts), c->free_bytes, "free");
+	add_part(parts, sizeof(parts), c->rss - known, "elsewhere");
+	return *parts ? heap_say(s, 0, "Besides: %s.", parts) : 0;
 }
 
 /* The type with most bytes that is the program's own; NULL: none. */
@@ -300,7 +299,7 @@ static int print_largest(const struct heap_screen *s, const struct heap_census *
 	for (i = 0; !err && i < c->large_cnt && i < LARGEST_SHOWN &&
 		    c->largest[i].bytes >= c->rss / LARGE_PART; i++) {
 		if (!i)
-			fprintf(s->out, "\nLargest objects:\n");
+			fprintf(s->out, "Largest objects:\n");
 		err = print_large(s, &c->largest[i]);
 	}
 	return err;
@@ -354,7 +353,7 @@ static int say_next(const struct heap_screen *s, const struct heap_shown *p)
 {
 	if (!s->next)
 		return 0;
-	fprintf(s->out, "\nNext: sudo tachbpf heap %d --since 30s   # which types grow\n", p->pid);
+	fprintf(s->out, "Next: sudo tachbpf heap %d --since 30s   # which types grow\n", p->pid);
 	return 0;
 }
 
