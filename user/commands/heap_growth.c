@@ -235,9 +235,14 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 	return err;
 }
 
-static void say_next(const struct heap_screen *s, const struct heap_shown *p)
+static void say_next(const struct heap_screen *s, const struct heap_shown *p, bool grown)
 {
-	if (s->next)
+	if (!s->next)
+		return;
+	if (!grown && heap_is_sampled(p->census))
+		fprintf(s->out, "Next: sudo tachbpf heap %d --since 5m --exact   # longer, and "
+			"all of it\n", p->pid);
+	else
 		fprintf(s->out, "Next: sudo tachbpf heap %d   # all that it holds, by type\n",
 			p->pid);
 }
@@ -266,7 +271,7 @@ int heap_text_growth(const struct heap_screen *s, const struct heap_shown *p)
 	if (!err)
 		err = heap_text_foot(s, p->census);
 	if (!err)
-		say_next(s, p);
+		say_next(s, p, cnt);
 	free(list);
 	return err;
 }

@@ -130,7 +130,7 @@ static int say_parts(const struct heap_screen *s, const struct heap_census *c, u
 	return *parts ? heap_say(s, 0, "Besides: %s.", parts) : 0;
 }
 
-/* The type with most bytes that is the program's own; NULL: none. */
+/* The type with most bytes that is not Python's own; NULL: none. */
 static const struct heap_row *own_row(const struct heap_census *c)
 {
 	uint32_t i;
@@ -157,7 +157,7 @@ static int say_head(const struct heap_screen *s, const struct heap_shown *p)
 		       percent(typed, c->rss));
 	fputs(colour_off(s->out), s->out);
 	if (!err && own)
-		err = heap_say(s, 0, "Of the program's own types, %s has most: %s %s, %s.",
+		err = heap_say(s, 0, "Largest type that is not Python's own: %s, %s %s, %s.",
 			       heap_name(own->name, name),
 			       heap_count_text(heap_signed(own->objects), count),
 			       text_plural(own->objects, "object", "objects"),
@@ -247,22 +247,12 @@ static const struct heap_row **sorted_rows(const struct heap_screen *s, const st
 	return rows;
 }
 
-static bool is_sampled(const struct heap_census *c)
-{
-	uint32_t i;
-
-	for (i = 0; i < c->row_cnt; i++)
-		if (c->rows[i].bytes_error || c->rows[i].objects_error)
-			return true;
-	return c->other.bytes_error;
-}
-
 static int print_table(const struct heap_screen *s, const struct heap_census *c)
 {
 	static const char *headings[COLUMNS] = { "objects", "bytes", "% RSS", "error", "type" };
 	size_t shown = limit_rows(s->limit, c->row_cnt), i;
 	const struct heap_row **rows = sorted_rows(s, c);
-	bool sampled = is_sampled(c);
+	bool sampled = heap_is_sampled(c);
 
 	if (!rows)
 		return -ENOMEM;
@@ -331,21 +321,43 @@ static int say_left_out(const struct heap_screen *s, const struct heap_census *c
 	return *text ? heap_say(s, 0, "Left out: %s.", text) : 0;
 }
 
+/*
+ * A type whose objects are all in a few pools is missing if none of these was drawn: with a chance
+ * of 5 % if its pools are 3 of those of which one was drawn on average. Returns the bytes of these.
+ */
+static uint64_t missing_bytes(const struct heap_census *c)
+{
+	return c->pools_read ? mul_capped(c->pool_bytes, 3) / c->pools_read : 0;
+}
+
+static int say_sample(const struct heap_screen *s, const struct heap_census *c)
+{
+	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
+
+	return heap_say(s, 0, "A sample: %s of %s pools, at random, were read in %.2f s; --exact "
+			"reads all. A figure is right to its error 95 times in 100; a type of less "
+			"than %s may be missing.",
+			heap_count_text(heap_signed(c->pools_read), read),
+			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			bytes_text((double)missing_bytes(c), bytes));
+}
+
+bool heap_is_sampled(const struct heap_census *c)
+{
+	return c->pools_read + c->unread + c->bad_pools < c->pools || c->limited;
+}
+
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 {
-	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES];
-	double took = (double)c->took_ns / 1e9;
+	char all[HEAP_COUNT_BYTES];
 	int err;
 
-	heap_count_text(heap_signed(c->pools), all);
-	heap_count_text(heap_signed(c->pools_read), read);
-	if (!is_sampled(c) && !c->limited)
-		err = heap_say(s, 0, "All %s pools were read, in %.2f s.", all, took);
+	if (heap_is_sampled(c))
+		err = say_sample(s, c);
 	else
-		err = heap_say(s, 0, "It is a sample: %s of %s pools, at random, were read in "
-			       "%.2f s. A figure is right to its error 95 times in 100%s.", read,
-			       all, took, c->limited ? "; a limit ended it, --exact reads all" :
-			       "; --exact reads all");
+		err = heap_say(s, 0, "All %s pools were read, in %.2f s.",
+			       heap_count_text(heap_signed(c->pools), all),
+			       (double)c->took_ns / 1e9);
 	return err ? err : say_left_out(s, c);
 }
 

@@ -139,7 +139,7 @@ def test_the_first_screen(interpreter, scratch):
     assert text.startswith(f"Process {target.pid} (sessions.py"), text
     assert all(len(line) <= 80 for line in lines) and len(lines) <= 25, text
     for shown in lines, piped:
-        assert any(line.startswith(f"Of the program's own types, {SESSION} has most: ") for line in shown), shown
+        assert any(line.startswith(f"Largest type that is not Python's own: {SESSION}, ") for line in shown), shown
         assert any(line.split()[-1:] == ["bytearray"] for line in shown), shown
     assert f"sudo tachbpf heap {target.pid} --since 30s" in text
 
