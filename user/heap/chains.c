@@ -39,12 +39,14 @@ static bool take_range(struct chains *c, const struct chains_hit *h)
 {
 	const struct chains_range *r = chains_range_at(c, h->at);
 	char name[HEAP_ROOT_NAME_BYTES];
+	bool variable;
 
 	if (!r)
 		return false;
 	if (r->kind == CHAINS_FRAME) {
-		chains_frame_name(c, &r->frame, h->at, name, sizeof(name));
-		chains_edge(c, CHAINS_NONE, h->node, CHAINS_ROOT, HEAP_ROOT_FRAME, name);
+		variable = chains_frame_name(c, &r->frame, h->at, name, sizeof(name));
+		chains_edge(c, CHAINS_NONE, h->node, CHAINS_ROOT | (variable ? 0 : CHAINS_WEAK),
+			    HEAP_ROOT_FRAME, name);
 	} else if (r->kind == CHAINS_STATE) {
 		snprintf(name, sizeof(name), "thread %u", r->tid);
 		chains_edge(c, CHAINS_NONE, h->node, CHAINS_ROOT, HEAP_ROOT_THREAD, name);
@@ -71,6 +73,7 @@ static bool take_suspended(struct chains *c, uint64_t obj, const struct heap_typ
 	struct py_frame frame = { .addr = obj };
 	char name[HEAP_ROOT_NAME_BYTES];
 	struct py_variables v;
+	bool variable;
 
 	if (!is_suspended(c, obj, type))
 		return false;
@@ -79,8 +82,9 @@ static bool take_suspended(struct chains *c, uint64_t obj, const struct heap_typ
 		return false;
 	if (py_frame_variables(&c->walk, &c->at, &frame, &v) || h->at < v.slots)
 		return false;
-	chains_frame_name(c, &frame, h->at, name, sizeof(name));
-	chains_edge(c, CHAINS_NONE, h->node, CHAINS_ROOT, HEAP_ROOT_SUSPENDED, name);
+	variable = chains_frame_name(c, &frame, h->at, name, sizeof(name));
+	chains_edge(c, CHAINS_NONE, h->node, CHAINS_ROOT | (variable ? 0 : CHAINS_WEAK),
+		    HEAP_ROOT_SUSPENDED, name);
 	return true;
 }
 
@@ -88,7 +92,7 @@ static void take_owner(struct chains *c, uint64_t owner, const struct heap_type 
 		       const struct chains_hit *h)
 {
 	char name[HEAP_ROOT_NAME_BYTES];
-	enum chains_how how;
+	unsigned int how;
 	uint32_t parent;
 
 	if (type->kind == HEAP_STR || type->kind == HEAP_BYTES || type->kind == HEAP_INT ||
@@ -133,7 +137,6 @@ static void search(struct chains *c)
 		for (i = 0; i < c->hit_cnt && !chains_at_limit(c); i++)
 			resolve_hit(c, &c->hits[i]);
 	}
-	chains_frontier(c, scan);
 }
 
 /* ---- the whole ---- */
@@ -211,7 +214,6 @@ int heap_chains_find(const struct heap_memory *memory, const struct heap_target 
 {
 	uint64_t began = now_ns();
 	struct chains *c;
-	uint32_t i;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -220,10 +222,8 @@ int heap_chains_find(const struct heap_memory *memory, const struct heap_target 
 		return -ENOMEM;
 	err = chains_begin(c);
 	if (!err) {
-		chains_roots_list(c);
-		for (i = 0; i < c->node_cnt; i++)
-			chains_root_of(c, i);
 		search(c);
+		chains_settle(c);
 		chains_report(c);
 	}
 	out->took_ns = now_ns() - began;

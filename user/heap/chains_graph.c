@@ -15,6 +15,7 @@ static const uint8_t root_cost[HEAP_ROOT_CNT] = {
 	[HEAP_ROOT_MODULE] = 1, [HEAP_ROOT_CLASS] = 1, [HEAP_ROOT_THREAD] = 1,
 	[HEAP_ROOT_SUSPENDED] = 2, [HEAP_ROOT_FRAME] = 5, [HEAP_ROOT_C] = 40,
 };
+#define WEAK_COST 20u
 /*
  * After scan number n nothing better than n + this can be found, except by luck: each scan follows
  * at most one link.
@@ -46,18 +47,22 @@ uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *ty
 	return i;
 }
 
-void chains_edge(struct chains *c, uint32_t parent, uint32_t child, enum chains_how how,
+void chains_edge(struct chains *c, uint32_t parent, uint32_t child, unsigned int how,
 		 enum heap_root root, const char *name)
 {
+	bool weak = how & CHAINS_WEAK;
 	struct chains_edge *e;
 	uint32_t i;
 
+	how &= ~(unsigned int)CHAINS_WEAK;
+	if (!weak && root != HEAP_ROOT_C && c->nodes[child].counted < UINT16_MAX)
+		c->nodes[child].counted++;
 	if ((parent == CHAINS_NONE) != (how == CHAINS_ROOT) || parent == child)
 		return;
 	/* Further references of the same object to the same one say nothing new. */
 	for (i = c->edge_cnt; i-- && c->edge_cnt - i <= 4 * CHAINS_REFS_MAX;) {
 		e = &c->edges[i];
-		if (e->parent == parent && e->child == child && e->root == root)
+		if (e->parent == parent && e->child == child && e->root == root && !e->weak)
 			return;
 	}
 	if (c->edge_cnt == CHAINS_EDGES_MAX) {
@@ -66,7 +71,7 @@ void chains_edge(struct chains *c, uint32_t parent, uint32_t child, enum chains_
 	}
 	e = &c->edges[c->edge_cnt++];
 	*e = (struct chains_edge){ .parent = parent, .child = child, .how = (uint8_t)how,
-				   .root = (uint8_t)root };
+				   .root = (uint8_t)root, .weak = weak };
 	utf8_copy(e->name, sizeof(e->name), name, strlen(name));
 }
 
@@ -74,12 +79,12 @@ void chains_edge(struct chains *c, uint32_t parent, uint32_t child, enum chains_
 
 static uint32_t edge_cost(const struct chains *c, const struct chains_edge *e)
 {
-	uint32_t cost;
+	uint32_t cost, weak = e->weak ? WEAK_COST : 0;
 
 	if (e->how == CHAINS_ROOT)
-		return root_cost[e->root];
+		return root_cost[e->root] ? root_cost[e->root] + weak : CHAINS_NONE;
 	cost = c->nodes[e->parent].cost;
-	return cost == CHAINS_NONE ? CHAINS_NONE : cost + (e->how != CHAINS_NAMESPACE);
+	return cost == CHAINS_NONE ? CHAINS_NONE : cost + weak + (e->how != CHAINS_NAMESPACE);
 }
 
 /* Shortest paths from the roots: edges are few, and paths short. */
@@ -147,4 +152,21 @@ uint32_t chains_frontier(struct chains *c, unsigned int scan)
 		cnt++;
 	}
 	return cnt;
+}
+
+void chains_settle(struct chains *c)
+{
+	struct chains_node *n;
+	uint32_t i;
+
+	for (i = 0; i < c->node_cnt; i++) {
+		c->nodes[i].cost = CHAINS_NONE;
+		c->nodes[i].best = CHAINS_NONE;
+	}
+	for (i = 0; i < c->edge_cnt; i++) {
+		n = &c->nodes[c->edges[i].child];
+		if (c->edges[i].root == HEAP_ROOT_C && n->counted >= chains_refs(c, n->addr))
+			c->edges[i].root = HEAP_ROOT_UNKNOWN;	/* without a cost: nobody's */
+	}
+	relax(c);
 }

@@ -182,12 +182,13 @@ void chains_slot_name(struct chains *c, const struct py_variables *v, uint64_t i
 	}
 }
 
-void chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t at, char *out,
+bool chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t at, char *out,
 		       size_t size)
 {
 	const struct py_layout *l = &c->target->layout;
 	char func[HEAP_NAME_BYTES] = "", path[HEAP_ROOT_NAME_BYTES] = "";
 	char name[HEAP_NAME_BYTES] = "";
+	bool variable = false;
 	struct py_variables v;
 	uint64_t str;
 	const char *file;
@@ -198,13 +199,15 @@ void chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t 
 		chains_text(c, str, true, path, sizeof(path));
 	file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	if (!py_frame_variables(&c->walk, &c->at, frame, &v) && at >= v.slots) {
-		if ((at - v.slots) / 8 < v.cnt)
+		variable = (at - v.slots) / 8 < v.cnt;
+		if (variable)
 			chains_slot_name(c, &v, (at - v.slots) / 8, name, sizeof(name));
 		else
 			strcpy(name, "a temporary value");
 	}
 	snprintf(out, size, "%s%s%s%.64s%s%s", *func ? func : "a function",
 		 *func && *func != '<' ? "()" : "", *file ? " in " : "", file, *name ? ": " : "", name);
+	return variable;
 }
 
 /* ---- all fields ---- */
@@ -252,28 +255,54 @@ static void name_by_child(struct chains *c, uint64_t obj, const struct heap_type
 		snprintf(out, size, "cache");
 }
 
-bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
-		       enum chains_how *how, char *out, size_t size)
+/* Entries of a small set are in the object; those of a large one are elsewhere. */
+static bool is_small_set(struct chains *c, uint64_t obj, const struct heap_type *type)
 {
+	uint64_t table;
+
+	return !py_pointer(&c->walk, obj + c->head + 24, &table) && table > obj &&
+	       table - obj < type->basic;
+}
+
+/* A slot of a frame that is part of an object, or is one. */
+static bool slot_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
+		      unsigned int *how, char *out, size_t size)
+{
+	const struct py_layout *l = &c->target->layout;
 	struct py_frame frame = { .addr = obj };
 	struct py_variables v;
+	uint64_t i;
 
+	if (!chains_inner_frame(c, obj, type, &frame) &&
+	    (type->kind != HEAP_FRAME || !l->lasti_unit ||
+	     py_pointer(&c->walk, obj + l->fr_base + l->fr_code, &frame.code)))
+		return false;
+	if (py_frame_variables(&c->walk, &c->at, &frame, &v) || obj + (uint64_t)off < v.slots)
+		return false;
+	i = (obj + (uint64_t)off - v.slots) / 8;
+	if (i < v.cnt)
+		chains_slot_name(c, &v, i, out, size);
+	else
+		*how |= CHAINS_WEAK;
+	return true;
+}
+
+bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
+		       unsigned int *how, char *out, size_t size)
+{
 	*how = CHAINS_FIELD;
 	*out = '\0';
 	if (off == c->head - 8 || (off == c->head && is_weak(c, type)))
 		return false;
+	if (type->kind == HEAP_SET && !is_small_set(c, obj, type))
+		return false;
 	if (is_namespace(c, type, off)) {
 		*how = CHAINS_NAMESPACE;
-	} else if (type->kind == HEAP_TUPLE) {
+	} else if (type->kind == HEAP_TUPLE || type->kind == HEAP_SET) {
 		*how = CHAINS_ITEM;
 		snprintf(out, size, "[]");
-	} else if (chains_inner_frame(c, obj, type, &frame) ||
-		   (type->kind == HEAP_FRAME && c->target->layout.lasti_unit &&
-		    !py_pointer(&c->walk, obj + c->target->layout.fr_base +
-				c->target->layout.fr_code, &frame.code))) {
-		if (!py_frame_variables(&c->walk, &c->at, &frame, &v) &&
-		    obj + (uint64_t)off >= v.slots)
-			chains_slot_name(c, &v, (obj + (uint64_t)off - v.slots) / 8, out, size);
+	} else if (slot_name(c, obj, type, off, how, out, size)) {
+		return true;
 	}
 	if (!*out && *how == CHAINS_FIELD && !inline_name(c, type, off, out, size) &&
 	    !member_name(c, type, off, out, size))

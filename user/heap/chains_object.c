@@ -22,21 +22,31 @@
 /* Items of an object, at most: more are a lie. */
 #define ITEMS_MAX (1u << 30)
 
-static bool may_be_link(uint64_t word)
+/* _gc_next: it may have flags, but not without a pointer. */
+static bool may_be_next(uint64_t word)
 {
-	word &= ~7ull;		/* flags */
 	return !word || (word >= 4096 && word < 1ull << 56);
 }
 
 /* The collector's list before an object consists of pointers, or is empty. */
 static bool has_gc_head(struct chains *c, uint64_t addr, const struct heap_type *type)
 {
-	uint64_t links[2];
+	uint64_t next;
 
 	if (!(type->flags & HAVE_GC) || !c->target->layout.gc_head)
 		return true;
-	return !py_get(&c->walk, addr - c->target->layout.gc_head, links, sizeof(links)) &&
-	       may_be_link(links[0]) && may_be_link(links[1]);
+	return !py_get(&c->walk, addr - c->target->layout.gc_head, &next, sizeof(next)) &&
+	       may_be_next(next);
+}
+
+/*
+ * The head of a living object. Programs at fixed addresses have some below 4 GiB, which would do as
+ * reference counts: two words of a stack or of freed memory may look like a head.
+ */
+static bool is_head(struct chains *c, const uint8_t *bytes, struct heap_object *object)
+{
+	return heap_object_at(c->types, bytes, c->head, object) &&
+	       (object->refs < 65536 || !chains_region(c, object->refs));
 }
 
 const struct heap_type *chains_object(struct chains *c, uint64_t addr)
@@ -45,10 +55,19 @@ const struct heap_type *chains_object(struct chains *c, uint64_t addr)
 	struct heap_object object;
 
 	if (addr & 7 || py_get(&c->walk, addr, bytes, c->head) ||
-	    !heap_object_at(c->types, bytes, c->head, &object) ||
+	    !is_head(c, bytes, &object) ||
 	    !has_gc_head(c, addr, object.type))
 		return NULL;
 	return object.type;
+}
+
+uint32_t chains_refs(struct chains *c, uint64_t addr)
+{
+	uint8_t bytes[HEAD_MAX];
+	struct heap_object object;
+
+	return !py_get(&c->walk, addr, bytes, c->head) && is_head(c, bytes, &object) ?
+		object.refs : UINT32_MAX;
 }
 
 uint64_t chains_word_object(struct chains *c, const struct chains_word *w,
@@ -64,11 +83,10 @@ uint64_t chains_word_object(struct chains *c, const struct chains_word *w,
 		return 0;
 	if (w->before < above + gc)
 		return chains_object(c, addr) == type ? addr : 0;
-	if (!heap_object_at(c->types, (const uint8_t *)words, c->head, &object) ||
+	if (!is_head(c, (const uint8_t *)words, &object) ||
 	    object.type != type)
 		return 0;
-	if (type->flags & HAVE_GC && gc &&
-	    (!may_be_link(words[-(int64_t)gc]) || !may_be_link(words[1 - (int64_t)gc])))
+	if (type->flags & HAVE_GC && gc && !may_be_next(words[-(int64_t)gc]))
 		return 0;
 	return addr;
 }

@@ -192,17 +192,14 @@ static void add_chain(struct heap_chains *out, const struct heap_chain *chain)
  */
 static enum heap_root rootless(const struct chains *c, uint32_t sample)
 {
-	bool referred = false;
 	uint32_t i;
 
 	if (c->out->limited)
 		return HEAP_ROOT_UNKNOWN;
-	for (i = 0; i < c->edge_cnt && !referred; i++)
-		referred = c->edges[i].child == sample;
 	for (i = 0; i < c->node_cnt; i++)
 		if (c->nodes[i].wanted && !c->nodes[i].searched)
 			return HEAP_ROOT_UNKNOWN;
-	return referred ? HEAP_ROOT_CYCLE : HEAP_ROOT_UNKNOWN;
+	return c->nodes[sample].counted ? HEAP_ROOT_CYCLE : HEAP_ROOT_UNKNOWN;
 }
 
 static int by_count(const void *a, const void *b)

@@ -144,12 +144,15 @@ static int find_types(struct chains *c)
 
 /* ---- the sample ---- */
 
-/* A tuple that begins with a type may look like one of its objects. */
+/* A tuple that begins with a type, or what is left on a stack, may look like one of its objects. */
 static bool is_inside_another(struct chains *c, uint64_t addr)
 {
 	const struct heap_type *type;
-	uint64_t owner = chains_owner(c, addr - 8, &type);
+	uint64_t owner;
 
+	if (chains_range_at(c, addr))
+		return true;
+	owner = chains_owner(c, addr - 8, &type);
 	return owner && owner < addr && addr - owner < chains_extent(c, owner, type);
 }
 
@@ -197,6 +200,7 @@ int chains_begin(struct chains *c)
 	if (search_wanted(c, first))
 		chains_scan(c, take_object);
 	pages_begin(&c->pages, &c->memory->mem);
+	chains_roots_list(c);
 	add_sample(c);
 	return c->out->sampled ? 0 : -ENOENT;
 }

@@ -59,11 +59,14 @@ enum chains_how {
 	CHAINS_NAMESPACE,	/* the child is the dict of the parent's attributes */
 	CHAINS_ITEM,		/* of a list, dict, set, tuple */
 	CHAINS_ROOT,		/* no parent: a root */
+	/* With one of the above: it may be left over, such as from a value that was popped. */
+	CHAINS_WEAK = 16,
 };
 
 struct chains_edge {
 	uint32_t parent, child;	/* nodes; of CHAINS_ROOT: parent is CHAINS_NONE */
-	uint8_t how, root;	/* enum chains_how, enum heap_root */
+	uint8_t how, root;	/* enum chains_how without CHAINS_WEAK, enum heap_root */
+	bool weak;
 	char name[HEAP_ROOT_NAME_BYTES];	/* as heap_link.name; of CHAINS_ROOT: root_name */
 };
 
@@ -72,7 +75,8 @@ struct chains_node {
 	const struct heap_type *type;	/* NULL: unknown */
 	uint32_t cost;		/* of the best chain from a root; CHAINS_NONE: none so far */
 	uint32_t best;		/* the first edge of it, towards the root */
-	uint16_t refs;		/* references found by the scan */
+	uint16_t refs;		/* words found by the scan */
+	uint16_t counted;	/* references of objects, threads and frames among them */
 	uint8_t depth;		/* links from the sample */
 	bool sample, searched, wanted;
 };
@@ -184,6 +188,8 @@ int chains_begin(struct chains *c);
 
 /* The type of the living object at addr; NULL: there is none. */
 const struct heap_type *chains_object(struct chains *c, uint64_t addr);
+/* Its reference count; UINT32_MAX: it never ends, or is unknown. */
+uint32_t chains_refs(struct chains *c, uint64_t addr);
 /*
  * The living object whose ob_type is this word, which equals the address of a type; 0: there is
  * none.
@@ -225,13 +231,16 @@ void chains_root_of(struct chains *c, uint32_t node);
 /* Text of a str for people: identifiers only, unless values are wanted. Returns false: none. */
 bool chains_text(struct chains *c, uint64_t str, bool any, char *out, size_t size);
 /*
- * What the field at `off` of an object is called. Sets how; returns false if it does not keep what
- * it refers to: a weak reference, the object's type.
+ * What the field at `off` of an object is called. Sets how, maybe with CHAINS_WEAK; returns false if
+ * it does not keep what it refers to: a weak reference, the object's type.
  */
 bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
-		       enum chains_how *how, char *out, size_t size);
-/* A frame's variable that is at this address: "handle() in app.py: rows". */
-void chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t at, char *out,
+		       unsigned int *how, char *out, size_t size);
+/*
+ * A frame's variable that is at this address: "handle() in app.py: rows". Returns false if it is no
+ * variable: a value of its stack.
+ */
+bool chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t at, char *out,
 		       size_t size);
 /* The name of a code object's variable number i. */
 void chains_slot_name(struct chains *c, const struct py_variables *v, uint64_t i, char *out,
@@ -244,11 +253,19 @@ bool chains_type_is(struct chains *c, const struct heap_type *type, const char *
 /* The node of an object, which is added. CHAINS_NONE: no space. */
 uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *type,
 		     unsigned int depth);
-/* Add an edge, unless it is there. parent: CHAINS_NONE with CHAINS_ROOT. */
-void chains_edge(struct chains *c, uint32_t parent, uint32_t child, enum chains_how how,
+/*
+ * Add an edge, unless it is there. parent: CHAINS_NONE with CHAINS_ROOT. how: enum chains_how, maybe
+ * with CHAINS_WEAK.
+ */
+void chains_edge(struct chains *c, uint32_t parent, uint32_t child, unsigned int how,
 		 enum heap_root root, const char *name);
 /* Put the nodes whose keepers are to be found next into c->search. Returns their number. */
 uint32_t chains_frontier(struct chains *c, unsigned int scan);
+/*
+ * The end of the search: the best chains. C code is no root of objects whose references all were
+ * found elsewhere: then the word in its memory is left over.
+ */
+void chains_settle(struct chains *c);
 /* Fill out->chains. */
 void chains_report(struct chains *c);
 
