@@ -19,6 +19,8 @@
 #define FAR_BYTES 65536u
 /* Objects before the word that may turn out to be too short: then it is in no object. */
 #define SHORT_MAX 4u
+/* PyTypeObject after sizeof(PyObject): all that a type has which is not on the heap. */
+#define TYPE_BYTES 384u
 /* Items of an object, at most: more are a lie. */
 #define ITEMS_MAX (1u << 30)
 
@@ -148,6 +150,7 @@ static uint64_t items_extent(struct chains *c, uint64_t obj, const struct heap_t
 
 uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *type)
 {
+	const struct heap_type *self;
 	uint64_t bytes;
 
 	switch (type->kind) {
@@ -155,6 +158,11 @@ uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *
 		return str_extent(c, addr, type);
 	case HEAP_INT:
 		return type->basic;
+	case HEAP_TYPE:
+		self = heap_types_at(c->types, addr);
+		if (self && !(self->flags & PY_HEAP_TYPE))
+			return c->head + TYPE_BYTES;
+		break;
 	case HEAP_FRAME:
 	case HEAP_GENERATOR:
 		if (!c->target->layout.lasti_unit)

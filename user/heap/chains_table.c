@@ -249,8 +249,7 @@ static uint64_t first_block(struct chains *c, uint64_t at)
 /* Nobody's: of a deque in the middle, which the next scan finds by its end; else of C code. */
 static void keep_by_nobody(struct chains *c, const struct chains_table *t)
 {
-	uint64_t block = t->owner && t->owner_type->kind == HEAP_DEQUE ? 0 :
-		first_block(c, t->at);
+	uint64_t block = first_block(c, t->at);
 	const struct heap_region *r = chains_region(c, t->at);
 
 	if (block && block + 8 != t->at && c->table_cnt < CHAINS_HITS_MAX) {

@@ -162,18 +162,21 @@ static void add_sample(struct chains *c)
 	uint32_t good = 0, false_cnt = 0;
 	const struct heap_type *type;
 
-	for (i = 0; i < cnt && good < HEAP_WHY_SAMPLE && !chains_at_limit(c); i++) {
+	for (i = 0; i < cnt && !chains_at_limit(c); i++) {
 		type = chains_object(c, c->sample[i]);
-		if (type && is_wanted(c, type) && !is_inside_another(c, c->sample[i])) {
-			node = chains_node(c, c->sample[i], type, 0);
-			good += node != CHAINS_NONE && !c->nodes[node].sample;
-			if (node != CHAINS_NONE)
-				c->nodes[node].sample = true;
-		} else if (type) {
+		c->out->gone += !type;
+		if (!type)
+			continue;
+		if (!is_wanted(c, type) || is_inside_another(c, c->sample[i])) {
 			false_cnt++;
-		} else {
-			c->out->gone++;
+			continue;
 		}
+		node = good < HEAP_WHY_SAMPLE ? chains_node(c, c->sample[i], type, 0) :
+			CHAINS_NONE;
+		if (node == CHAINS_NONE || c->nodes[node].sample)
+			continue;
+		c->nodes[node].sample = true;
+		good++;
 	}
 	c->out->sampled = good;
 	c->out->objects = i ? (uint64_t)((double)c->seen * (i - false_cnt) / i + 0.5) : 0;
