@@ -51,14 +51,28 @@ static bool is_head(struct chains *c, const uint8_t *bytes, struct heap_object *
 	       (object->refs < 65536 || !chains_region(c, object->refs));
 }
 
+/*
+ * Returns true if the two words before an address are the head of a tuple: its size and first item,
+ * a type, look like a head, too.
+ */
+static bool is_in_tuple(struct chains *c, const uint64_t before[2])
+{
+	uint32_t i = c->head == 16 ? chains_set_find(&c->known, before[1]) : CHAINS_NONE;
+
+	return i < c->type_cnt && c->list[i]->kind == HEAP_TUPLE && before[0];
+}
+
 const struct heap_type *chains_object(struct chains *c, uint64_t addr)
 {
 	uint8_t bytes[HEAD_MAX];
+	uint64_t before[2];
 	struct heap_object object;
 
 	if (addr & 7 || py_get(&c->walk, addr, bytes, c->head) ||
-	    !is_head(c, bytes, &object) ||
-	    !has_gc_head(c, addr, object.type))
+	    !is_head(c, bytes, &object) || !has_gc_head(c, addr, object.type))
+		return NULL;
+	if (!py_get(&c->walk, addr - sizeof(before), before, sizeof(before)) &&
+	    is_in_tuple(c, before))
 		return NULL;
 	return object.type;
 }
@@ -83,10 +97,10 @@ uint64_t chains_word_object(struct chains *c, const struct chains_word *w,
 	/* Of small alignment only in old versions, see Objects/obmalloc.c at v3.7.16. */
 	if (addr & (c->target->minor < 8 ? 7 : 15))
 		return 0;
-	if (w->before < above + gc)
+	if (w->before < above + gc + 2)
 		return chains_object(c, addr) == type ? addr : 0;
-	if (!is_head(c, (const uint8_t *)words, &object) ||
-	    object.type != type)
+	if (!is_head(c, (const uint8_t *)words, &object) || object.type != type ||
+	    is_in_tuple(c, words - 2))
 		return 0;
 	if (type->flags & HAVE_GC && gc && !may_be_next(words[-(int64_t)gc]))
 		return 0;

@@ -144,7 +144,7 @@ static int find_types(struct chains *c)
 
 /* ---- the sample ---- */
 
-/* A tuple that begins with a type, or what is left on a stack, may look like one of its objects. */
+/* What is in another object, or left on a stack, may look like one of its objects. */
 static bool is_inside_another(struct chains *c, uint64_t addr)
 {
 	const struct heap_type *type;
