@@ -132,7 +132,7 @@ static void search(struct chains *c)
 		chains_tables_search(c);
 		c->hit_cnt = 0;
 		chains_scan(c, take_reference);
-		pages_begin(&c->pages, &c->memory->mem);
+		chains_forget(c);
 		chains_tables_end(c);
 		for (i = 0; i < c->hit_cnt && !chains_at_limit(c); i++)
 			resolve_hit(c, &c->hits[i]);
@@ -140,6 +140,27 @@ static void search(struct chains *c)
 }
 
 /* ---- the whole ---- */
+
+/*
+ * A read would bring a page into memory, if only one of zeros: what is taken for a pointer may lead
+ * anywhere.
+ */
+static int read_present(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct chains *c = ctx;
+	const struct heap_memory *m = c->memory;
+	bool present = true;
+
+	if (m->run && len && addr + len > addr && chains_region(c, addr) &&
+	    (m->run(m->run_ctx, addr, addr + len, &present) < len || !present))
+		return -EFAULT;
+	return m->mem.read(m->mem.ctx, addr, buf, len);
+}
+
+void chains_forget(struct chains *c)
+{
+	pages_begin(&c->pages, &c->direct);
+}
 
 static void chains_free(struct chains *c)
 {
@@ -199,7 +220,8 @@ static struct chains *chains_new(const struct heap_memory *memory,
 				       .objects = target->objects };
 	c->deadline = now_ns() + (limit && limit < TIME_NS_MAX ? limit : TIME_NS_MAX);
 	c->random = why->limits.seed | 1;
-	pages_begin(&c->pages, &memory->mem);
+	c->direct = (struct target_mem){ read_present, c };
+	chains_forget(c);
 	py_walk_init(&c->walk, &c->cached, &target->objects, READS_MAX);
 	c->head = c->walk.head;
 	c->types = heap_types_new(&c->cached, &build);

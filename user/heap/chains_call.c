@@ -20,6 +20,7 @@
 #define PAGE 4096u
 /* Entries of pagemap that are read at a time: 2 MiB of memory. */
 #define ENTRIES 512u
+#define PAGES_FEW 17u
 /* Documentation/admin-guide/mm/pagemap.rst, Linux v6.6 */
 #define MAP_PRESENT (1ull << 63)
 
@@ -75,9 +76,9 @@ static int take_map(void *ctx, const struct proc_map *m)
 
 /* ---- pages ---- */
 
-static bool entries_read(struct regions *r, uint64_t page)
+static bool entries_read(struct regions *r, uint64_t page, uint64_t cnt)
 {
-	ssize_t n = pread(r->pagemap, r->entries, sizeof(r->entries),
+	ssize_t n = pread(r->pagemap, r->entries, cnt * sizeof(r->entries[0]),
 			  (off_t)(page * sizeof(r->entries[0])));
 
 	r->first = page;
@@ -85,18 +86,25 @@ static bool entries_read(struct regions *r, uint64_t page)
 	return r->entry_cnt > 0;
 }
 
-/* heap_memory.run. What cannot be asked counts as present. */
+/*
+ * heap_memory.run. What cannot be asked counts as present. A question about few pages, which is of a
+ * single object, gets an answer that is not older than itself.
+ */
 static uint64_t run_of_pages(void *ctx, uint64_t addr, uint64_t end, bool *present)
 {
 	struct regions *r = ctx;
-	uint64_t page = addr / PAGE, at;
+	uint64_t page = addr / PAGE, at, pages = (end - 1) / PAGE - page + 1;
 
 	*present = true;
-	if (page - r->first >= r->entry_cnt && !entries_read(r, page))
+	if (pages <= PAGES_FEW)
+		r->entry_cnt = 0;
+	else
+		pages = ENTRIES;
+	if (page - r->first >= r->entry_cnt && !entries_read(r, page, pages))
 		return end - addr;
 	*present = r->entries[page - r->first] & MAP_PRESENT;
 	for (at = page + 1; at * PAGE < end; at++) {
-		if (at - r->first >= r->entry_cnt && !entries_read(r, at))
+		if (at - r->first >= r->entry_cnt && !entries_read(r, at, ENTRIES))
 			break;
 		if (!(r->entries[at - r->first] & MAP_PRESENT) == *present)
 			break;

@@ -52,27 +52,28 @@ static bool is_head(struct chains *c, const uint8_t *bytes, struct heap_object *
 }
 
 /*
- * Returns true if the two words before an address are the head of a tuple: its size and first item,
- * a type, look like a head, too.
+ * A tuple's size (from 3.14 on, its hash) and its first item, a type, look like a head, too. Before
+ * them is the end of the tuple's head. words: those that end with a type, TUPLE_WORDS of them.
  */
-static bool is_in_tuple(struct chains *c, const uint64_t before[2])
+#define TUPLE_WORDS 4u
+static bool is_in_tuple(struct chains *c, const uint64_t words[TUPLE_WORDS])
 {
-	uint32_t i = c->head == 16 ? chains_set_find(&c->known, before[1]) : CHAINS_NONE;
+	uint32_t i = chains_set_find(&c->known, words[c->target->minor >= 14 ? 0 : 1]);
 
-	return i < c->type_cnt && c->list[i]->kind == HEAP_TUPLE && before[0];
+	return i < c->type_cnt && c->list[i]->kind == HEAP_TUPLE;
 }
 
 const struct heap_type *chains_object(struct chains *c, uint64_t addr)
 {
 	uint8_t bytes[HEAD_MAX];
-	uint64_t before[2];
+	uint64_t words[TUPLE_WORDS];
 	struct heap_object object;
 
 	if (addr & 7 || py_get(&c->walk, addr, bytes, c->head) ||
 	    !is_head(c, bytes, &object) || !has_gc_head(c, addr, object.type))
 		return NULL;
-	if (!py_get(&c->walk, addr - sizeof(before), before, sizeof(before)) &&
-	    is_in_tuple(c, before))
+	if (!py_get(&c->walk, addr + c->head - sizeof(words), words, sizeof(words)) &&
+	    is_in_tuple(c, words))
 		return NULL;
 	return object.type;
 }
@@ -97,10 +98,10 @@ uint64_t chains_word_object(struct chains *c, const struct chains_word *w,
 	/* Of small alignment only in old versions, see Objects/obmalloc.c at v3.7.16. */
 	if (addr & (c->target->minor < 8 ? 7 : 15))
 		return 0;
-	if (w->before < above + gc + 2)
+	if (w->before < above + gc + TUPLE_WORDS)
 		return chains_object(c, addr) == type ? addr : 0;
 	if (!is_head(c, (const uint8_t *)words, &object) || object.type != type ||
-	    is_in_tuple(c, words - 2))
+	    is_in_tuple(c, w->word + 1 - TUPLE_WORDS))
 		return 0;
 	if (type->flags & HAVE_GC && gc && !may_be_next(words[-(int64_t)gc]))
 		return 0;

@@ -198,11 +198,11 @@ int chains_begin(struct chains *c)
 	if (is_wanted(c, c->list[0]))
 		search_type(c, 0);
 	chains_scan(c, take_object);
-	pages_begin(&c->pages, &c->memory->mem);
+	chains_forget(c);
 	verify_types(c);
 	if (search_wanted(c, first))
 		chains_scan(c, take_object);
-	pages_begin(&c->pages, &c->memory->mem);
+	chains_forget(c);
 	chains_roots_list(c);
 	add_sample(c);
 	return c->out->sampled ? 0 : -ENOENT;

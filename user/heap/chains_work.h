@@ -124,6 +124,7 @@ struct chains {
 	struct heap_types *types;
 	struct py_frames_at at;
 	struct pages pages;
+	struct target_mem direct;	/* of the process, without what is not in memory */
 	struct target_mem cached;	/* through pages */
 	struct py_walk walk;		/* over cached */
 	uint16_t head;			/* sizeof(PyObject) */
@@ -159,7 +160,7 @@ struct chains {
 /* ---- chains_scan.c ---- */
 
 /* Words before and after a piece that its scan can look at. */
-#define CHAINS_AROUND 8u
+#define CHAINS_AROUND 16u
 #define CHAINS_PIECE 262144u
 #define CHAINS_BUFFER (CHAINS_PIECE + 2 * 8 * CHAINS_AROUND)
 
@@ -176,6 +177,8 @@ typedef void (*chains_word_fn)(struct chains *c, const struct chains_word *w);
 void chains_scan(struct chains *c, chains_word_fn fn);
 /* The address of `type`, the type that is its own type; 0: not found. */
 uint64_t chains_root_type(struct chains *c);
+/* Forget what was read of single objects before. */
+void chains_forget(struct chains *c);
 /* Returns true if there is neither time left nor bytes. Sets limited. */
 bool chains_at_limit(struct chains *c);
 
