@@ -46,6 +46,22 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "show every thread on this host that does not run for 5 seconds, and why"),
 		.settings = options_dump, .word = options_pid_word,
 	},
+	[COMMAND_HEAP] = {
+		.name = "heap",
+		.help = "Show what is in the memory of a process, by type, and what grows.",
+		.synopsis = TEXTS("tachbpf heap [OPTIONS] PID...",
+		  "tachbpf heap [OPTIONS] -a | --container NAME | ..."),
+		.examples = TEXTS(
+		  "sudo tachbpf heap 1234",
+		  "count the objects of a process by type, without stopping it",
+		  "sudo tachbpf heap 1234 --since 5m",
+		  "show which types grow, by how many objects and bytes a minute",
+		  "sudo tachbpf heap -a",
+		  "show how much memory each Python process holds, and in which types",
+		  "sudo tachbpf heap 1234 --json > before.json",
+		  "keep a census; later: tachbpf diff before.json after.json"),
+		.settings = options_heap, .word = options_pid_word,
+	},
 	[COMMAND_INFO] = {
 		.name = "info", .help = "Show the metadata of profiles.",
 		.synopsis = TEXTS("tachbpf info [OPTIONS] FILE|DIR..."),
