@@ -156,6 +156,7 @@ void heap_chains_check(struct heap_chains *chains)
 	struct heap_chain *chain;
 	uint32_t i, k;
 
+	chains->limited = *(const volatile unsigned char *)&chains->limited & 1;
 	chains->type[sizeof(chains->type) - 1] = '\0';
 	if (chains->chain_cnt > HEAP_CHAINS_MAX)
 		chains->chain_cnt = HEAP_CHAINS_MAX;
@@ -165,6 +166,7 @@ void heap_chains_check(struct heap_chains *chains)
 			chain->link_cnt = HEAP_LINKS_MAX;
 		if ((unsigned int)chain->root >= HEAP_ROOT_CNT)
 			chain->root = HEAP_ROOT_UNKNOWN;
+		chain->cut = *(const volatile unsigned char *)&chain->cut & 1;
 		chain->root_name[sizeof(chain->root_name) - 1] = '\0';
 		for (k = 0; k < chain->link_cnt; k++) {
 			chain->links[k].type[HEAP_NAME_BYTES - 1] = '\0';
