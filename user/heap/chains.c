@@ -217,7 +217,8 @@ static struct chains *chains_new(const struct heap_memory *memory,
 	*c = (struct chains){ .memory = memory, .target = target, .why = why, .out = out };
 	c->cached = (struct target_mem){ pages_read, &c->pages };
 	c->at = (struct py_frames_at){ .interps = target->interps, .layout = target->layout,
-				       .objects = target->objects };
+				       .objects = target->objects,
+				       .musl = target->musl };
 	c->deadline = now_ns() + (limit && limit < TIME_NS_MAX ? limit : TIME_NS_MAX);
 	c->random = why->limits.seed | 1;
 	c->direct = (struct target_mem){ read_present, c };
