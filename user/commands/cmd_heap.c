@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * cmd_heap.c - tachbpf heap: a census of the objects of processes; with --since two of them, and
- * what has grown in between.
+ * what has grown in between; with --why, who keeps the objects of a type.
  *
  * Censuses are taken one after the other by the worker (heap_worker.h); this process has given up
  * its rights.
@@ -20,6 +20,7 @@
 #include "commands/commands.h"
 #include "commands/heap_processes.h"
 #include "commands/heap_show.h"
+#include "commands/heap_why.h"
 #include "commands/options.h"
 #include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
@@ -195,6 +196,8 @@ static int count_objects(struct run *run)
 	const struct heap_options *opts = run->opts;
 	int err = 0;
 
+	if (opts->why)
+		return heap_why_show(opts, &run->processes, &run->shown);
 	run->census = malloc(sizeof(*run->census));
 	run->growth = malloc(GROWTH_MAX * sizeof(*run->growth));
 	if (!run->census || !run->growth)
@@ -255,7 +258,7 @@ int heap_run(const struct heap_options *opts)
 	if (!err && run.processes.cnt) {
 		err = count_objects(&run);
 		if (err)
-			log_error("cannot count objects: %s", strerror(-err));
+			log_error("cannot look at objects: %s", strerror(-err));
 	}
 	if (!err)
 		err = output_flush_stdout();

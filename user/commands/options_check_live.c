@@ -68,6 +68,10 @@ int options_check_heap(struct options *o)
 	if (!h->select.all && !h->select.pid_cnt)
 		return refuse("nothing selected: use a PID, -a, or a filter such as --container "
 			      "NAME; see: tachbpf heap --help");
+	if (h->why && h->since_s > 0)
+		return refuse("--why and --since are mutually exclusive: use only one of them");
+	if (h->values && !h->why)
+		return refuse("--values requires --why TYPE");
 	if (h->sort == HEAP_SORT_GROWTH && !(h->since_s > 0))
 		return refuse("--sort growth requires --since TIME");
 	if (h->since_s > HEAP_SINCE_MAX_S)

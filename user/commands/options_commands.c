@@ -56,6 +56,8 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "count the objects of a process by type, without stopping it",
 		  "sudo tachbpf heap 1234 --since 5m",
 		  "show which types grow, by how many objects and bytes a minute",
+		  "sudo tachbpf heap 1234 --why app.Session",
+		  "show who keeps the objects of a type: app.CACHE, a dict",
 		  "sudo tachbpf heap -a",
 		  "show how much memory each Python process holds, and in which types",
 		  "sudo tachbpf heap 1234 --json > before.json",
