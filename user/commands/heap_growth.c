@@ -235,11 +235,16 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 	return err;
 }
 
-static void say_next(const struct heap_screen *s, const struct heap_shown *p, bool grown)
+static void say_next(const struct heap_screen *s, const struct heap_shown *p,
+		     const struct leaders *l)
 {
+	const struct heap_growth *first = l->own ? l->own : l->most;
+
 	if (!s->next)
 		return;
-	if (!grown && heap_is_sampled(p->census))
+	if (first)
+		heap_next_why(s, p->pid, first->name);
+	else if (heap_is_sampled(p->census))
 		fprintf(s->out, "Next: sudo tachbpf heap %d --since 5m --exact   # longer, and "
 			"all of it\n", p->pid);
 	else
@@ -271,7 +276,7 @@ int heap_text_growth(const struct heap_screen *s, const struct heap_shown *p)
 	if (!err)
 		err = heap_text_foot(s, p->census);
 	if (!err)
-		say_next(s, p, cnt);
+		say_next(s, p, &leaders);
 	free(list);
 	return err;
 }
