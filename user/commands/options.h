@@ -117,7 +117,7 @@ struct heap_options {
 	double since_s;			/* --since; 0: one census */
 	uint32_t limit;			/* --limit; 0: all rows */
 	enum heap_sort { HEAP_SORT_BYTES, HEAP_SORT_OBJECTS, HEAP_SORT_GROWTH } sort;	/* --sort */
-	char *why;			/* --why; NULL: not given */
+	const char *why;		/* --why; NULL: not given */
 	bool values;			/* --values */
 	bool exact;			/* --exact */
 	bool json;			/* --json */

@@ -394,8 +394,8 @@ const struct setting options_heap[] = {
 	{ 0, "since", "TIME", "Growth", "show what grows: take a second census after 30s, 5m; "
 	  "Ctrl-C takes it at once", SECONDS(heap.since_s) },
 	{ 0, "why", "TYPE", "References", "show who keeps the objects of this type, such as "
-	  "app.Session or dict: the chains of references to them", .type = &setting_text,
-	  AT_A(char *, heap.why) },
+	  "app.Session or dict: the chains of references to them", &setting_text,
+	  AT(heap.why) },
 	{ 0, "values", NULL, "References", "name keys of dicts even if they are data: this shows "
 	  "the process' data", FLAG(heap.values) },
 	{ 0, "exact", NULL, "Census", "read all objects instead of a random sample: slower",

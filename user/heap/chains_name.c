@@ -271,7 +271,6 @@ static bool slot_name(struct chains *c, uint64_t obj, const struct heap_type *ty
 	const struct py_layout *l = &c->target->layout;
 	struct py_frame frame = { .addr = obj };
 	struct py_variables v;
-	uint64_t i;
 
 	if (!chains_inner_frame(c, obj, type, &frame) &&
 	    (type->kind != HEAP_FRAME || !l->lasti_unit ||
@@ -279,10 +278,7 @@ static bool slot_name(struct chains *c, uint64_t obj, const struct heap_type *ty
 		return false;
 	if (py_frame_variables(&c->walk, &c->at, &frame, &v) || obj + (uint64_t)off < v.slots)
 		return false;
-	i = (obj + (uint64_t)off - v.slots) / 8;
-	if (i < v.cnt)
-		chains_slot_name(c, &v, i, out, size);
-	else
+	if (!chains_frame_name(c, &frame, obj + (uint64_t)off, out, size))
 		*how |= CHAINS_WEAK;
 	return true;
 }

@@ -3,6 +3,7 @@
  * chains_report.c - chains as people read them: an object and the dict of its attributes are one
  * link, and so are a function, the tuple of its cells, and a cell. Equal chains are one.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static bool has_many_keys(const struct chains *c, uint32_t parent)
 static void name_step(const struct chains *c, struct step *s)
 {
 	const struct chains_edge *e = s->next;
-	const char *name = e->how == CHAINS_ITEM && has_many_keys(c, e->parent) ? "[]" : e->name;
+	const char *name = e->how == CHAINS_ITEM && !c->why->values &&
+		has_many_keys(c, e->parent) ? "[]" : e->name;
 
 	utf8_copy(s->name, sizeof(s->name), name, strlen(name));
 }
@@ -87,6 +89,7 @@ static void name_free(struct chains *c, const struct step *function, uint64_t tu
 {
 	struct py_variables v;
 	struct py_frame frame = { 0 };
+	char name[HEAP_NAME_BYTES];
 	uint64_t cnt, items[64], i;
 
 	if (py_pointer(&c->walk, function->node->addr + c->head + FUNC_CODE(c->target->minor),
@@ -97,8 +100,10 @@ static void name_free(struct chains *c, const struct step *function, uint64_t tu
 		return;
 	for (i = 0; i < cnt && items[i] != cell; i++)
 		;
-	if (i < cnt)
-		chains_slot_name(c, &v, v.cnt - cnt + i, out, size);
+	if (i == cnt)
+		return;
+	chains_slot_name(c, &v, v.cnt - cnt + i, name, sizeof(name));
+	snprintf(out, size, *name ? "closure variable %.64s" : "closure%.0s", name);
 }
 
 static uint8_t kind_at(const struct path *p, uint32_t i)

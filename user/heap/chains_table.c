@@ -155,6 +155,19 @@ static bool name_entry(struct chains *c, const struct py_dict *d, uint64_t at, c
 	return true;
 }
 
+/* Blocks are not initialised: only what is between the deque's ends is an item. */
+static bool is_in_deque(struct chains *c, const struct chains_table *t)
+{
+	uint64_t words[5], i = (t->at - t->start - 8) / 8;	/* size, blocks, indices in them */
+
+	if (py_get(&c->walk, t->owner + c->head, words, sizeof(words)) || !words[0])
+		return false;
+	if (t->first)
+		return t->start == words[1];
+	return t->at >= t->start + 8 && i < BLOCK_ITEMS &&
+	       (t->start != words[1] || i >= words[3]) && (t->start != words[2] || i <= words[4]);
+}
+
 static bool name_in_table(struct chains *c, const struct chains_table *t, enum chains_how *how,
 			  char *out, size_t size)
 {
@@ -180,7 +193,7 @@ static bool name_in_table(struct chains *c, const struct chains_table *t, enum c
 		return words[3] == t->start && !((t->at - t->start) % 16) &&
 		       (t->at - t->start) / 16 <= words[2];
 	case HEAP_DEQUE:
-		return t->at - t->start <= BLOCK_RIGHT;
+		return is_in_deque(c, t);
 	default:
 		return false;
 	}
@@ -252,9 +265,10 @@ static void keep_by_nobody(struct chains *c, const struct chains_table *t)
 	uint64_t block = first_block(c, t->at);
 	const struct heap_region *r = chains_region(c, t->at);
 
-	if (block && block + 8 != t->at && c->table_cnt < CHAINS_HITS_MAX) {
+	if (block && !t->first && c->table_cnt < CHAINS_HITS_MAX) {
 		c->tables[c->table_cnt++] = (struct chains_table){ .at = block + 8,
-								   .child = t->child };
+								   .child = t->child,
+								   .first = true };
 		return;
 	}
 	chains_edge(c, CHAINS_NONE, t->child, CHAINS_ROOT, HEAP_ROOT_C, r ? r->file : "");

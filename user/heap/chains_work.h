@@ -91,6 +91,7 @@ struct chains_hit {
 struct chains_table {
 	uint64_t at;		/* of the word */
 	uint32_t child;
+	bool first;		/* at is in the first block of the deque whose word it is */
 	uint64_t start, owner;	/* the highest table that begins below; 0: none so far */
 	const struct heap_type *owner_type;
 };
