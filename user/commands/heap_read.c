@@ -115,8 +115,8 @@ static void read_left_out(const struct json_member *left, struct heap_census *c)
 	c->unread = (uint64_t)number_of(&m[UNREAD]);
 }
 
-enum process_key { PID, PROGRAM, PYTHON, TIME, TOOK, RSS, POOLS, POOLS_READ, POOL_BYTES, LEFT_OUT, LIMITED,
-		   TYPES, PROCESS_KEYS };
+enum process_key { PID, PROGRAM, PYTHON, TIME, TOOK, RSS, POOLS, POOLS_READ, POOL_BYTES, LEFT_OUT,
+		   LIMITED, TYPES, PROCESS_KEYS };
 
 /* Seconds as nanoseconds; 0: none, or not a time. */
 static uint64_t time_of(const struct json_member *m)

@@ -338,13 +338,15 @@ static uint64_t missing_bytes(const struct heap_census *c)
 	return c->pools_read ? mul_capped(c->pool_bytes, 3) / c->pools_read : 0;
 }
 
-static int say_sample(const struct heap_screen *s, const struct heap_census *c, const char *left_out)
+static int say_sample(const struct heap_screen *s, const struct heap_census *c,
+		      const char *left_out)
 {
 	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
 
-	return heap_say(s, 0, "A sample: %s of %s pools were read in %.2f s (--exact: all). Figures "
-			"are right to their error 95 times in 100; a type of less than %s may be "
-			"missing.%s", heap_count_text(heap_signed(c->pools_read), read),
+	return heap_say(s, 0, "A sample: %s of %s pools were read in %.2f s (--exact: all). "
+			"Figures are right to their error 95 times in 100; a type of less than %s "
+			"may be missing.%s",
+			heap_count_text(heap_signed(c->pools_read), read),
 			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
 			bytes_text((double)missing_bytes(c), bytes), left_out);
 }
@@ -369,8 +371,8 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 /* Returns true if it can be typed in a shell as it is. */
 static bool is_plain(const char *name)
 {
-	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					   "0123456789_.")];
+	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "abcdefghijklmnopqrstuvwxyz0123456789_.")];
 }
 
 void heap_next_why(const struct heap_screen *s, int32_t pid, const char *type)

@@ -212,7 +212,7 @@ def test_it_ends_meanwhile(interpreter, scratch):
         with Recording(["heap", str(target.pid), "--since", "1h"]) as look:
             assert "the second census comes in" in look.process.stderr.readline()
             target.leave()
-            refused(look.stop(), f"process {target.pid} has ended")
+            refused(look.stop(), f"process {target.pid}: it has ended")
 
 
 @pytest.mark.interpreters("one")
