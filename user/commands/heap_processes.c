@@ -76,7 +76,7 @@ static void refuse_named(pid_t pid, int err, pid_t below, const char *why)
 		log_error("process %d is not Python: it has no interpreter and no libpython "
 			  "(tachbpf ps lists Python processes)", pid);
 	else if (err == -EACCES || err == -EPERM)
-		log_error("process %d cannot be read: the kernel does not let this user: %s", pid,
+		log_error("process %d: the kernel does not let this user read it: %s", pid,
 			  remedy());
 	else
 		log_error("process %d cannot be read: %s", pid, *why ? why : strerror(-err));

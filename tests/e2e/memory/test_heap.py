@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from command import on_terminal, refused, run
-from processes import wait_until
+from processes import kill, wait_until
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -203,6 +203,13 @@ def test_what_cannot_be_read(interpreter, scratch):
         finally:
             other.kill()
     refused(tachbpf("heap", str(other.pid)), f"no process {other.pid}")
+    shell = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *interpreter.command("-c", "import time; print('ready', flush=True); time.sleep(1000)")],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert shell.stdout.readline() == "ready\n"
+        refused(tachbpf("heap", str(shell.pid)), f"process {shell.pid} is not Python, but it started process ")
+    finally:
+        kill(shell)
     refused(tachbpf("heap", "-a", "--comm", "no such name"), "no Python process matches the filters", status=3)
 
 
