@@ -80,17 +80,29 @@ static int say_first(const struct heap_screen *s, const struct leaders *l)
 			heap_name(l->most->name, other), other_bytes);
 }
 
+/* "30.0 s", "5.0 min", "26.5 h". */
+static const char *span_text(double seconds, char out[32])
+{
+	if (seconds < 120)
+		snprintf(out, 32, "%.1f s", seconds);
+	else if (seconds < 7200)
+		snprintf(out, 32, "%.1f min", seconds / 60);
+	else
+		snprintf(out, 32, "%.1f h", seconds / 3600);
+	return out;
+}
+
 static int say_process(const struct heap_screen *s, const struct heap_shown *p)
 {
 	int64_t more = (int64_t)p->census->rss - (int64_t)p->before->rss;
 	double seconds = (double)(p->census->time_ns - p->before->time_ns) / 1e9;
-	char rss[BYTES_TEXT_MAX], bytes[BYTES_TEXT_MAX];
+	char rss[BYTES_TEXT_MAX], bytes[BYTES_TEXT_MAX], span[32];
 
 	bytes_text((double)heap_per_minute(more, seconds / 60), bytes);
-	return heap_say(s, 0, "Process %d (%s%s%s) holds %s, %s%s a minute; watched for %.1f s.",
+	return heap_say(s, 0, "Process %d (%s%s%s) holds %s, %s%s a minute; watched for %s.",
 			p->pid, p->program, *p->python ? ", Python " : "", p->python,
 			bytes_text((double)p->census->rss, rss), more >= 0 ? "+" : "", bytes,
-			seconds);
+			span_text(seconds, span));
 }
 
 /* ---- the table ---- */

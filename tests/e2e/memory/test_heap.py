@@ -180,6 +180,34 @@ def test_two_censuses_are_compared(interpreter, scratch, out):
     refused(run("diff", before, after), "after.json", "at byte")
 
 
+def made_census(path, time, counts):
+    """As `heap --json` writes it: {pid: objects of app.Session}."""
+    path.write_text(json.dumps({"heap_census": 1, "processes": [
+        {"pid": pid, "program": f"worker {pid}", "time": time, "rss": cnt * 1000, "types": [
+            {"type": "app.Session", "objects": cnt, "objects_error": 0, "bytes": cnt * 100, "bytes_error": 0}]}
+        for pid, cnt in counts.items()], "failed": 0}))
+
+
+def test_censuses_of_several_processes(tmp_path):
+    """Those that are in both files; an hour lies between the two."""
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    made_census(before, 1e9, {1: 500, 2: 100, 3: 100})
+    made_census(after, 1e9 + 3600, {2: 160, 3: 700, 4: 5})
+    said = json.loads(run("diff", before, after, "--json").stdout)
+    rates = {p["pid"]: p["types"][0]["objects_per_minute"] for p in said["processes"]}
+    assert rates == {2: 1, 3: 10} and all(p["seconds"] == 3600 for p in said["processes"])
+    done = run("diff", before, after)
+    assert done.returncode == 0 and "2 processes are in only one of the two files" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["pid", "3", "2"]
+    assert "app.Session +1000 B" in done.stdout
+    made_census(after, 1e9 + 3600, {3: 700})
+    made_census(before, 1e9, {7: 100})          # restarted: it is the only one
+    text = run("diff", before, after).stdout
+    assert text.startswith("app.Session grew by 10 objects a minute (1000 B).\n") and "watched for 60.0 min" in text
+    made_census(before, 1e9, {1: 1, 2: 2})
+    refused(run("diff", before, after), "no process is in both files")
+
+
 @pytest.mark.interpreters("one")
 def test_a_stopped_process_is_seen_and_stays_stopped(interpreter, scratch):
     with Sessions(interpreter, scratch) as target:
@@ -203,8 +231,9 @@ def test_what_cannot_be_read(interpreter, scratch):
         finally:
             other.kill()
     refused(tachbpf("heap", str(other.pid)), f"no process {other.pid}")
-    shell = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *interpreter.command("-c", "import time; print('ready', flush=True); time.sleep(1000)")],
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    program = "import time; print('ready', flush=True); time.sleep(1000)"
+    shell = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *interpreter.command("-c", program)],
+                             stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         assert shell.stdout.readline() == "ready\n"
         refused(tachbpf("heap", str(shell.pid)), f"process {shell.pid} is not Python, but it started process ")
