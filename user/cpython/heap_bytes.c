@@ -436,6 +436,12 @@ void heap_size_more(const struct heap_build *b, const struct heap_type *type, co
 	}
 }
 
+bool heap_has_frame(const struct heap_build *b, const struct heap_type *type)
+{
+	return b->objects.minor >= 11 &&
+	       (type->kind == HEAP_GENERATOR || type->kind == HEAP_FRAME);
+}
+
 bool heap_has_references(const struct heap_type *type)
 {
 	static const bool data[HEAP_KIND_CNT] = {

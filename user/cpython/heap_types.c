@@ -25,6 +25,10 @@ enum { TP_NAME = 8, TP_BASICSIZE = 16, TP_ITEMSIZE = 24, TP_FLAGS = 152, TP_WEAK
        TP_BASE = 240, TP_DICT = 248, TP_DICTOFFSET = 272, TP_END = 280 };
 #define HEAD_MAX 32
 
+/* Addresses of user space, unless they are limited further. */
+#define LOW 4096ull
+#define HIGH (1ull << 56)
+
 #define BASIC_MAX (1u << 20)
 #define DEPTH_MAX 40		/* of bases and types of types */
 #define VERIFY_READS 400	/* for one address, with all that it leads to */
@@ -37,12 +41,29 @@ struct heap_types {
 	struct heap_build build;
 	struct py_walk walk;
 	uint64_t seed;
+	uint64_t low, high;		/* of addresses */
 	uint64_t root;			/* `type`; 0: not found yet */
 	uint32_t cnt, depth;
 	struct heap_type *chunks[HEAP_TYPE_CNT_MAX / CHUNK];
 	uint32_t slots[SLOTS];		/* number + 1; 0: free */
 	uint64_t none[NO_TYPES];
 };
+
+static bool may_be_address(const struct heap_types *t, uint64_t addr)
+{
+	return addr >= t->low && addr < t->high && !(addr & 7);
+}
+
+bool heap_types_reachable(const struct heap_types *t, uint64_t addr)
+{
+	return addr >= t->low && addr < t->high;
+}
+
+void heap_types_limit(struct heap_types *t, uint64_t low, uint64_t high)
+{
+	t->low = low;
+	t->high = high;
+}
 
 struct heap_types *heap_types_new(const struct target_mem *mem, const struct heap_build *build)
 {
@@ -52,6 +73,7 @@ struct heap_types *heap_types_new(const struct target_mem *mem, const struct hea
 		return NULL;
 	t->build = *build;
 	t->seed = hash_secret_seed();
+	heap_types_limit(t, LOW, HIGH);
 	py_walk_init(&t->walk, mem, &t->build.objects, 0);
 	if (t->walk.head < 16 || t->walk.head > HEAD_MAX) {
 		free(t);
@@ -158,14 +180,9 @@ static int read_type(struct heap_types *t, uint64_t addr, struct raw_type *r)
 	return 0;
 }
 
-static bool may_be_address(uint64_t addr)
-{
-	return addr >= 4096 && addr < 1ull << 56 && !(addr & 7);
-}
-
 static bool sane(const struct heap_types *t, const struct raw_type *r)
 {
-	return may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
+	return may_be_address(t, r->type) && r->name && r->basic >= t->walk.head &&
 	       r->basic < BASIC_MAX && r->item >= 0 && r->item < BASIC_MAX &&
 	       r->dict_off > -65536 && r->dict_off < 65536 &&
 	       r->weaklist_off > -65536 && r->weaklist_off < 65536;
@@ -369,7 +386,7 @@ static const struct heap_type *look_up(struct heap_types *t, uint64_t addr)
 
 	if (number)
 		return type_number(t, number - 1);
-	if (*none == addr || !may_be_address(addr) || t->depth >= DEPTH_MAX)
+	if (*none == addr || !may_be_address(t, addr) || t->depth >= DEPTH_MAX)
 		return NULL;
 	*none = addr;
 	t->depth++;
@@ -444,7 +461,7 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 	if (len < before + t->walk.head)
 		return NULL;
 	addr = word_at(bytes, before + t->walk.head - 8);
-	if (!may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
+	if (!may_be_address(t, addr) || !(out->refs = refs_of(t, bytes + before)))
 		return NULL;
 	type = heap_types_at(t, addr);
 	*seems |= !type && out->refs < SEEMS_REFS;
@@ -479,6 +496,11 @@ enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes,
 	return seems ? HEAP_BAD : HEAP_RAW;
 }
 
+bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes)
+{
+	return may_be_address(t, word_at(bytes, t->walk.head - 8)) && refs_of(t, bytes);
+}
+
 bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		    struct heap_object *out)
 {
@@ -488,7 +510,7 @@ bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		return false;
 	addr = word_at(bytes, t->walk.head - 8);
 	*out = (struct heap_object){ .refs = refs_of(t, bytes) };
-	if (out->refs && may_be_address(addr))
+	if (out->refs && may_be_address(t, addr))
 		out->type = heap_types_at(t, addr);
 	return out->type;
 }

@@ -58,6 +58,11 @@ const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr);
 /* The offset of PyHeapTypeObject.ht_cached_keys; ht_qualname is right before it. */
 uint32_t heap_cached_keys_off(const struct heap_build *build);
 
+/* Returns true if this may be an address of the process. */
+bool heap_types_reachable(const struct heap_types *t, uint64_t addr);
+/* All of its memory is in [low, high): other words are no pointers. */
+void heap_types_limit(struct heap_types *t, uint64_t low, uint64_t high);
+
 /* What was found; walk: for functions of walk.h and attributes.h. */
 const struct heap_build *heap_types_build(const struct heap_types *t);
 struct py_walk *heap_types_walk(struct heap_types *t);
@@ -74,6 +79,9 @@ enum heap_found {
 	HEAP_RAW,		/* memory of another kind: items, keys, an object that was freed */
 	HEAP_BAD,		/* looks like an object, but its type is none */
 };
+
+/* Returns true if bytes, sizeof(PyObject) of them, may be an object's head: to be checked. */
+bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes);
 
 /*
  * The object in a block in use; bytes: a copy of its len bytes without debug words, if there are

@@ -54,21 +54,38 @@ static void take_from_raw(struct taking *t, const struct heap_size *s)
 			.bytes = -(double)s->node_cnt * s->node_bytes });
 }
 
+/* Since 3.15 the memory of a bytearray is a bytes object, which was counted as such. */
+static void take_from_bytes(struct taking *t, const struct heap_type *type,
+			    const struct heap_size *s)
+{
+	const struct estimate_sum sum = { .objects = -1, .bytes = -(double)s->owned };
+
+	if (type->kind == HEAP_BYTES && !t->bytes_type && !strcmp(type->name, "bytes"))
+		t->bytes_type = type;
+	if (t->build.objects.minor < 15 || type->kind != HEAP_BYTEARRAY || !s->owned ||
+	    !t->bytes_type)
+		return;
+	estimate_add(t->sums, taking_row(t, t->bytes_type), sum);
+	estimate_add(t->sums, ROW_ALL, sum);
+}
+
 void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s, double weight)
+		   const struct heap_size *s)
 {
 	const struct estimate_sum sum = {
-		.objects = weight, .bytes = weight * (double)(s->bytes + s->owned),
-		.owned = weight * (double)s->owned,
+		.objects = 1, .bytes = (double)(s->bytes + s->owned), .owned = (double)s->owned,
 	};
 
+	/* Nothing is larger than all memory of the process. */
+	if (s->bytes > t->mapped || s->owned > t->mapped) {
+		estimate_add(t->sums, ROW_BAD, (struct estimate_sum){ .objects = 1 });
+		return;
+	}
 	estimate_add(t->sums, taking_row(t, type), sum);
 	estimate_add(t->sums, ROW_ALL, sum);
 	take_from_raw(t, s);
+	take_from_bytes(t, type, s);
 	largest_take(t->out, type, addr, s);
-	/* Small ones are in units, and scanned there. */
-	if (s->at && s->at_bytes > PYMALLOC_SMALL_MAX && heap_has_references(type))
-		large_range(t, s->at, s->at_bytes, weight);
 }
 
 /* Read what is needed to know the sizes of pending objects, and add those that are known. */
@@ -90,7 +107,7 @@ static void read_pending(struct taking *t)
 		if (pieces[i].ok && p->size.more_bytes)
 			t->pending[left++] = *p;
 		else
-			taking_object(t, p->type, p->addr, &p->size, 1);
+			taking_object(t, p->type, p->addr, &p->size);
 	}
 	t->pending_cnt = left;
 }
@@ -104,8 +121,20 @@ static void finish_pending(struct taking *t)
 	for (i = 0; i < MORE_READS_MAX && t->pending_cnt; i++)
 		read_pending(t);
 	for (i = 0; i < t->pending_cnt; i++)
-		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size, 1);
+		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size);
 	t->pending_cnt = 0;
+}
+
+void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s)
+{
+	if (!s->more_bytes) {
+		taking_object(t, type, addr, s);
+		return;
+	}
+	t->pending[t->pending_cnt++] = (struct pending){ type, addr, *s };
+	if (t->pending_cnt == PENDING_MAX)
+		finish_pending(t);
 }
 
 /* room: bytes of the memory that was requested for it. */
@@ -116,30 +145,18 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 
 	heap_size_begin(&t->build, o->type, addr, bytes + o->off, o->off, look - o->off, &s);
 	/* What has a frame in it has no size of its own. And a size may be just changing. */
-	if (s.bytes > room || (t->build.objects.minor >= 11 &&
-			       (o->type->kind == HEAP_GENERATOR || o->type->kind == HEAP_FRAME)))
+	if (s.bytes > room || heap_has_frame(&t->build, o->type))
 		s.bytes = room;
-	if (heap_has_references(o->type))
-		large_scan(t, bytes + o->off, look - o->off, 1);
-	if (!s.more_bytes) {
-		taking_object(t, o->type, addr, &s, 1);
-		return;
-	}
-	t->pending[t->pending_cnt++] = (struct pending){ o->type, addr, s };
-	if (t->pending_cnt == PENDING_MAX)
-		finish_pending(t);
+	taking_pending(t, o->type, addr, &s);
 }
 
-static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint64_t block,
-		     bool bad)
+static void take_raw(struct taking *t, uint64_t block, bool bad)
 {
 	const struct estimate_sum sum = { .objects = 1, .bytes = (double)block };
 
 	estimate_add(t->sums, ROW_RAW, sum);
 	if (bad)
 		estimate_add(t->sums, ROW_BAD, sum);
-	if (bytes)
-		large_scan(t, bytes, look, 1);
 }
 
 static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i)
@@ -162,7 +179,7 @@ static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i
 		take_object(t, &o, b->addr + (uint64_t)i * b->block + words + o.off, bytes, look,
 			    b->block > b->look ? b->block : requested);
 	else
-		take_raw(t, bytes, look, b->block, found == HEAP_BAD);
+		take_raw(t, b->block, found == HEAP_BAD);
 }
 
 #define TRIES 3
@@ -177,31 +194,37 @@ static int read_unit(struct taking *t, const struct heap_unit *unit, struct heap
 	return err;
 }
 
-int taking_unit(struct taking *t, const struct heap_unit *unit)
+static int take_blocks(struct taking *t, const struct heap_unit *unit)
 {
-	struct heap_blocks b;
-	int err = read_unit(t, unit, &b);
+	struct heap_blocks blocks, *b = &blocks;
+	int err = read_unit(t, unit, b);
 	uint32_t i;
 
-	if (err) {
-		if (err == -EBADMSG)
-			t->out->bad_pools++;
-		else if (err != -E2BIG)
-			t->out->unread++;
-		return err;
-	}
-	estimate_begin(t->sums);
-	t->ranges_of_unit = 0;
-	for (i = 0; i < b.cnt; i++)
-		if (!(b.used[i / 64] >> i % 64 & 1))
+	for (i = 0; !err && i < b->cnt; i++) {
+		if (!(b->used[i / 64] >> i % 64 & 1))
 			continue;
-		else if (b.raw)
-			take_raw(t, NULL, 0, b.block, false);
+		else if (b->raw)
+			take_raw(t, b->block, false);
 		else
-			take_block(t, &b, i);
-	finish_pending(t);
-	large_finish(t);
+			take_block(t, b, i);
+	}
+	return err;
+}
+
+int taking_unit(struct taking *t, const struct heap_unit *unit)
+{
+	int err;
+
+	estimate_begin(t->sums);
+	err = unit->stratum >= HEAP_WINDOWS ? taking_window(t, unit) : take_blocks(t, unit);
+	if (!err)
+		finish_pending(t);
+	t->pending_cnt = 0;
 	if (t->mem.ended)	/* a part of it is missing */
 		return -E2BIG;
-	return estimate_end(t->sums, unit->stratum);
+	if (err == -EBADMSG)
+		t->out->bad_pools++;
+	else if (err)
+		t->out->unread++;
+	return err ? err : estimate_end(t->sums, unit->stratum);
 }

@@ -17,6 +17,14 @@
  * and have blocks of the same size. For pools: the size of blocks / 8.
  */
 #define HEAP_STRATA 128u
+/*
+ * The last two are windows: memory outside of the allocator's units, where larger objects are. Those
+ * of the first kind are where mappings begin, and with them the largest objects: all are read.
+ */
+#define HEAP_WINDOWS 126u
+#define HEAP_WINDOWS_FIRST HEAP_WINDOWS
+#define HEAP_WINDOWS_OTHER 127u
+#define HEAP_WINDOW_MAX 16384u		/* bytes */
 /* Units that are known; of more than that, a random part. */
 #define HEAP_UNITS_MAX (384u * 1024)
 #define HEAP_BLOCKS_MAX 8192u
@@ -28,7 +36,7 @@ struct heap_unit {
 	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * them */
 	uint16_t stratum;		/* below HEAP_STRATA */
-	uint16_t tag;			/* for its allocator */
+	uint16_t tag;			/* for its allocator; of a window: bit i: page i is in memory */
 };
 
 struct heap_units {
