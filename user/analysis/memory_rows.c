@@ -345,6 +345,7 @@ static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
 
 static void add_contents(struct memory_contents *to, const struct memory_contents *c)
 {
+	to->pages = add_capped(to->pages, c->pages);
 	to->own = add_capped(to->own, c->own);
 	to->reused = add_capped(to->reused, c->reused);
 	to->unused = add_capped(to->unused, c->unused);
@@ -360,7 +361,7 @@ static void take_fates(struct memory_rows *all, const struct mlyze_notes *notes,
 
 	fates = mlyze_notes_fates(notes, &cnt);
 	for (i = 0; i < cnt; i++) {
-		const struct memory_contents c = { fates[i].own, fates[i].reused,
+		const struct memory_contents c = { fates[i].pages, fates[i].own, fates[i].reused,
 						   fates[i].unused };
 
 		if (fates[i].stack >= mlyze_stack_cnt(all->file) ||
@@ -568,21 +569,18 @@ size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort,
 
 /* Fewer pages say too little. */
 #define PAGES_LEAST 4
-/* Of what is held, what was made by others since, or is free. */
 #define LARGE_REUSE 0.3
 
-double memory_own_share(const struct memory_contents *c, uint64_t every_bytes)
+double memory_reused_share(const struct memory_contents *c)
 {
 	double all = (double)c->own + (double)c->reused + (double)c->unused;
 
-	return all > 0 && all >= (double)every_bytes * PAGES_LEAST ? (double)c->own / all : -1;
+	return c->pages >= PAGES_LEAST && all > 0 ? 1 - (double)c->own / all : -1;
 }
 
-bool memory_reuse_is_large(const struct memory_contents *total, uint64_t every_bytes)
+bool memory_reuse_is_large(const struct memory_contents *total)
 {
-	double own = memory_own_share(total, every_bytes);
-
-	return own >= 0 && own < 1 - LARGE_REUSE;
+	return memory_reused_share(total) > LARGE_REUSE;
 }
 
 struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key)

@@ -26,6 +26,7 @@ enum mem_sort {
  * the end of the recording): bytes that stand for the others of the row.
  */
 struct memory_contents {
+	uint64_t pages;		/* number of pages that were looked at */
 	uint64_t own;		/* still what was made there at first */
 	uint64_t reused;	/* used by others since */
 	uint64_t unused;	/* free, but kept by the allocator of the process */
@@ -99,12 +100,12 @@ struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt);
 size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort, bool leaks);
 
 /*
- * The share that is still what was made there at first, 0 to 1; -1: too little was looked at to say.
- * every_bytes: what a page stands for.
+ * The share that is no longer what was made there at first, 0 to 1; -1: too few pages were looked at
+ * to say.
  */
-double memory_own_share(const struct memory_contents *c, uint64_t every_bytes);
-/* Returns true if so much is not that those who touched it first say little of what is there. */
-bool memory_reuse_is_large(const struct memory_contents *total, uint64_t every_bytes);
+double memory_reused_share(const struct memory_contents *c);
+/* Returns true if it is so large that who touched a page first says little of what is in it. */
+bool memory_reuse_is_large(const struct memory_contents *total);
 
 struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key);
 const struct profile_tables *memory_rows_tables(const struct memory_rows *all);

@@ -366,23 +366,152 @@ static void take_chain(const struct reading *r, const struct heap_window *w, uin
 }
 
 /* Returns true if there was a chain. */
-static bool take_window(const struct reading *r, uint64_t first, uint64_t back, uint16_t least)
+static bool take_window(const struct reading *r, uint64_t first, uint64_t back, uint16_t least,
+			struct heap_window *w)
 {
 	uint64_t end = r->page + r->mem->page_bytes;
-	struct heap_window w = { .at = r->page - first > back ? r->page - back : first };
 	uint32_t off;
 
-	w.at = (w.at + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
-	w.bytes = (uint32_t)(end - w.at);
-	if (w.bytes > WINDOW_MAX || r->mem->read(r->mem->ctx, w.at, window, w.bytes))
+	w->at = r->page - first > back ? r->page - back : first;
+	w->at = (w->at + CHUNK_ALIGN - 1) & ~(uint64_t)(CHUNK_ALIGN - 1);
+	w->bytes = (uint32_t)(end - w->at);
+	if (w->bytes > WINDOW_MAX || r->mem->read(r->mem->ctx, w->at, window, w->bytes)) {
+		w->bytes = 0;
 		return false;
-	off = find_chain(r, &w, least);
-	if (r->area->heap && w.at == r->area->start && links[0])
+	}
+	off = find_chain(r, w, least);
+	if (r->area->heap && w->at == r->area->start && links[0])
 		off = 0;	/* this is where chunks begin */
 	if (off == UINT32_MAX)
 		return false;
-	take_chain(r, &w, off);
+	take_chain(r, w, off);
 	return true;
+}
+
+/*
+ * A block that is so large that no chain leads to it: one that begins in the window, and that chunks
+ * follow. Tries: there are sizes by chance.
+ */
+#define FOLLOWERS 3
+#define TRIES 64
+
+/* Reads a chunk that follows one of `before` bytes (0: unknown). Returns its size; 0: none does. */
+static uint64_t read_chunk(const struct reading *r, uint64_t at, uint64_t before,
+			   uint8_t head[CHUNK_HEAD])
+{
+	uint64_t size, bytes;
+
+	if (r->mem->read(r->mem->ctx, at, head, CHUNK_HEAD))
+		return 0;
+	size = word_at(head, 1);
+	bytes = size & ~(uint64_t)CHUNK_FLAGS;
+	if (size & IS_MAPPED || bytes < CHUNK_MIN || bytes % CHUNK_ALIGN ||
+	    bytes > r->area->end - at)
+		return 0;
+	return !before || size & PREV_IN_USE || word_at(head, 0) == before ? bytes : 0;
+}
+
+/* Returns true if as many chunks follow this one, or all up to the heap's end. next: the first. */
+static bool is_followed(const struct reading *r, const struct chunk *c, uint8_t next[CHUNK_HEAD])
+{
+	uint64_t at = c->addr + c->bytes, bytes = c->bytes;
+	uint8_t head[CHUNK_HEAD];
+	unsigned int i;
+
+	for (i = 0; i < FOLLOWERS && at != r->area->end; i++, at += bytes) {
+		bytes = read_chunk(r, at, bytes, head);
+		if (!bytes)
+			return false;
+		if (!i)
+			memcpy(next, head, sizeof(head));
+	}
+	return true;
+}
+
+/*
+ * The last block that was found in each MiB: so that the next one, in the memory behind it, is found
+ * by few reads. Whether there is still a block is checked as for any other address.
+ */
+#define ANCHORS 256u
+#define ANCHOR_SHIFT 20
+#define ANCHORS_BACK 2u
+#define ANCHOR_STEPS 64
+
+static struct anchor {
+	uint64_t addr;
+	uint32_t process;
+} anchors[ANCHORS];
+
+static struct anchor *anchor_of(const struct reading *r, uint64_t addr)
+{
+	uint64_t n = hash_secret_mix(addr >> ANCHOR_SHIFT ^ (uint64_t)r->mem->process << 32 ^
+				     HASH_SECRET_A, HASH_SECRET_B);
+
+	return &anchors[n % ANCHORS];
+}
+
+static void keep_anchor(const struct reading *r, uint64_t addr)
+{
+	*anchor_of(r, addr) = (struct anchor){ addr, r->mem->process };
+}
+
+/* Returns true if the chunks from there on lead to one in which the page is. */
+static bool take_from(const struct reading *r, uint64_t at)
+{
+	uint8_t head[CHUNK_HEAD], next[CHUNK_HEAD] = { 0 };
+	struct chunk c = { .bytes = 0 };
+	unsigned int i;
+
+	for (i = 0; i < ANCHOR_STEPS && at <= r->page; i++, at += c.bytes) {
+		c = (struct chunk){ .addr = at, .bytes = read_chunk(r, at, c.bytes, head) };
+		if (!c.bytes)
+			return false;
+		if (at + c.bytes < r->page + r->mem->page_bytes)
+			continue;
+		if (!is_followed(r, &c, next) || !judge_chunk(r, next, &c))
+			return false;
+		take_chunk(r, &c);
+		keep_anchor(r, c.addr);
+		return true;
+	}
+	return false;
+}
+
+static bool take_anchored(const struct reading *r)
+{
+	unsigned int i;
+
+	for (i = 0; i <= ANCHORS_BACK; i++) {
+		uint64_t addr = r->page - ((uint64_t)i << ANCHOR_SHIFT);
+		const struct anchor *a = anchor_of(r, addr);
+
+		if (a->process == r->mem->process && a->addr >= r->area->start &&
+		    a->addr >> ANCHOR_SHIFT == addr >> ANCHOR_SHIFT && take_from(r, a->addr))
+			return true;
+	}
+	return false;
+}
+
+static void take_large(const struct reading *r, const struct heap_window *w)
+{
+	uint32_t off = (uint32_t)(r->page - w->at) + CHUNK_ALIGN, tries = 0;
+
+	while (off && tries < TRIES) {
+		struct chunk c = { .addr = w->at + (off -= CHUNK_ALIGN) };
+		uint8_t next[CHUNK_HEAD] = { 0 };
+
+		if (links[off / CHUNK_ALIGN] != 1)
+			continue;
+		c.bytes = chunk_bytes(r, w, off);
+		if (c.bytes < r->mem->page_bytes)
+			continue;
+		tries++;
+		if (is_followed(r, &c, next) && judge_chunk(r, next, &c)) {
+			take_chunk(r, &c);
+			keep_anchor(r, c.addr);
+			return;
+		}
+	}
 }
 
 /* A longer chain is needed where it can have more links: sizes may fit by chance. */
@@ -394,15 +523,22 @@ static const struct {
 static void take_heap(const struct reading *r)
 {
 	uint64_t last = windows[ARRAY_SIZE(windows) - 1].back, floor = r->area->start, first;
+	struct heap_window w = { .bytes = 0 };
 	size_t i;
 
+	if (take_anchored(r))
+		return;
 	if (r->page - floor > last)
 		floor = r->page - last;
 	first = r->mem->first(r->mem->ctx, r->page, floor);
-	for (i = 0; i < ARRAY_SIZE(windows); i++)
-		if (take_window(r, first, windows[i].back, windows[i].links) ||
-		    r->page - first <= windows[i].back)
+	for (i = 0; i < ARRAY_SIZE(windows); i++) {
+		if (take_window(r, first, windows[i].back, windows[i].links, &w))
 			return;
+		if (r->page - first <= windows[i].back)
+			break;
+	}
+	if (w.bytes)
+		take_large(r, &w);
 }
 
 void page_content_read(const struct page_memory *mem, const struct page_area *area, uint64_t addr,

@@ -72,6 +72,7 @@ struct page_memory {
 	uint64_t (*first)(void *ctx, uint64_t addr, uint64_t floor);
 	void *ctx;
 	uint32_t page_bytes;
+	uint32_t process;	/* to tell processes apart */
 };
 
 /* The mapping of a page: anonymous, private, writable. */

@@ -179,7 +179,7 @@ static bool fate_of_look(const struct page_book *b, const struct page_look *l,
 	if (!p || !p->held || !all)
 		return false;
 	*out = (struct stack_fate){
-		.stack = p->held_stack, .own = share_of(p->held, l->fate.own, all),
+		.stack = p->held_stack, .pages = 1, .own = share_of(p->held, l->fate.own, all),
 		.reused = share_of(p->held, l->fate.reused, all),
 		.unused = share_of(p->held, l->fate.unused, all),
 	};
@@ -204,6 +204,7 @@ static size_t join_stacks(struct stack_fate *list, size_t cnt)
 			list[n++] = list[i];
 			continue;
 		}
+		list[n - 1].pages += list[i].pages;
 		list[n - 1].own = add_capped(list[n - 1].own, list[i].own);
 		list[n - 1].reused = add_capped(list[n - 1].reused, list[i].reused);
 		list[n - 1].unused = add_capped(list[n - 1].unused, list[i].unused);

@@ -5,8 +5,8 @@
  *
  * The first look must come before the first user can have freed its blocks: at most PAGE_SOON_NS
  * after the fault. So only some pages are looked at: those whose fault was passed on at once. They
- * stand for the others of their stack. If there are more than LOOKS_MAX of them, a random choice is
- * kept.
+ * stand for the others of their stack. If there are more than PAGE_LOOKS_MAX, a random choice of them
+ * is kept.
  */
 #ifndef TACHBPF_PAGE_CONTENTS_H
 #define TACHBPF_PAGE_CONTENTS_H
@@ -14,13 +14,13 @@
 #include "memory/page_book.h"
 #include "memory/page_content.h"
 
-#define PAGE_SOON_NS 3000000ull
+#define PAGE_SOON_NS 1000000ull
 /* Limit on pages of a process whose contents are kept: 184 bytes each. */
 #define PAGE_LOOKS_MAX 4096
 
 /* Of what a stack holds: bytes of the pages that were looked at again. */
 struct stack_fate {
-	uint32_t stack;
+	uint32_t stack, pages;	/* pages: number of those */
 	uint64_t own;		/* still in a block that was there at first */
 	uint64_t reused;	/* in a block that was made later */
 	uint64_t unused;	/* in no block: the allocator keeps it */

@@ -123,7 +123,8 @@ static int take_map(void *ctx, const struct proc_map *m)
 static void look_at_page(struct look *l, const struct page_area *area, uint64_t addr,
 			 struct page_content *out)
 {
-	const struct page_memory mem = { copy, first_there, l, l->page_bytes };
+	const struct page_memory mem = { copy, first_there, l, l->page_bytes,
+					 (uint32_t)l->task };
 
 	l->cnt = 0;	/* what is there changes */
 	page_content_read(&mem, area, addr, out);

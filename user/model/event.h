@@ -202,6 +202,7 @@ struct memory_check {
  * made there at first; used by others since; free, but kept by the process' allocator.
  */
 struct memory_fate {
+	uint64_t pages;		/* number of pages that were looked at */
 	uint64_t own, reused, unused;
 };
 

@@ -140,6 +140,7 @@ static int mark_fate(struct memory_file *f, const struct memory_event *ev)
 		return 0;
 	mlyze_mark_begin(&t, MARK_FATE);
 	mlyze_mark_put_number(&t, "stack", id);
+	mlyze_mark_put_number(&t, "pages", ev->fate.pages);
 	mlyze_mark_put_number(&t, "own", ev->fate.own);
 	mlyze_mark_put_number(&t, "reused", ev->fate.reused);
 	mlyze_mark_put_number(&t, "unused", ev->fate.unused);

@@ -101,8 +101,7 @@ struct memory_sums {
 	uint64_t rss_anon_begin, rss_anon_end, swapped_begin, swapped_end;
 	uint64_t held_begin, held_end;	/* ... of held memory */
 	uint64_t unchecked;		/* at the last check */
-	uint64_t own, reused, unused;	/* of what is held, as far as it was looked at: struct
-					 * memory_fate */
+	uint64_t pages_looked_at, own, reused, unused;	/* of what is held: struct memory_fate */
 	uint64_t collections;
 	uint64_t not_kept;		/* ALLOCs whose stack has no number of its own */
 	uint64_t beyond_threads;	/* ... whose thread has none */

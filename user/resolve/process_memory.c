@@ -467,7 +467,7 @@ static int emit_fates(struct process *p)
 		struct memory_event ev = {
 			.change = MEMORY_FATE, .time_us = p->memory->last_us,
 			.stack = list[i].stack,
-			.fate = { list[i].own, list[i].reused, list[i].unused },
+			.fate = { list[i].pages, list[i].own, list[i].reused, list[i].unused },
 		};
 
 		err = process_memory_emit(p, &ev);

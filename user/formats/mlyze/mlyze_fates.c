@@ -12,7 +12,8 @@ static uint64_t bytes_of(const struct mlyze_mark *m, const char *key)
 int mlyze_fate_take(struct buf *list, const struct mlyze_mark *m)
 {
 	const struct mlyze_fate fate = {
-		.stack = mlyze_mark_number(m, "stack", UINT64_MAX), .own = bytes_of(m, "own"),
+		.stack = mlyze_mark_number(m, "stack", UINT64_MAX),
+		.pages = bytes_of(m, "pages"), .own = bytes_of(m, "own"),
 		.reused = bytes_of(m, "reused"), .unused = bytes_of(m, "unused"),
 	};
 

@@ -15,7 +15,7 @@
 /* As in struct memory_fate, each at most INT64_MAX. */
 struct mlyze_fate {
 	uint64_t stack;		/* its id in the file */
-	uint64_t own, reused, unused;
+	uint64_t pages, own, reused, unused;
 };
 
 /* Take a mark with this word into list (struct mlyze_fate). 0 or -ENOMEM. */
