@@ -96,6 +96,16 @@ static struct place_mark mark_object(const uint8_t *block, size_t words)
 	return (struct place_mark){ .id = hash_of(copy, words * WORD) };
 }
 
+static bool is_zero(const uint8_t *block, size_t words)
+{
+	size_t i;
+
+	for (i = 0; i < words; i++)
+		if (word_at(block, i))
+			return false;
+	return true;
+}
+
 static void mark_block(const uint8_t *block, uint32_t bytes, uint8_t *state, struct place_mark *m)
 {
 	uint32_t requested, before = pymalloc_debug_bytes(block, bytes, &requested);
@@ -104,7 +114,9 @@ static void mark_block(const uint8_t *block, uint32_t bytes, uint8_t *state, str
 
 	block += before;
 	head = words_before(block, words);
-	if (head < 0) {
+	if (head < 0 && is_zero(block, words)) {
+		*state = PLACE_FRESH;	/* given just now: nothing was written yet */
+	} else if (head < 0) {
 		*state = PLACE_RAW;
 		*m = (struct place_mark){ .id = bytes, .words = some_words(block, 1, words) };
 	} else if (head) {
@@ -124,6 +136,19 @@ struct pool {
 	uint64_t used[PYMALLOC_USED_WORDS];
 };
 
+/*
+ * pymalloc prepares the next block before it needs it: the last one may be in the free list without
+ * ever having been used. Blocks that are freed go to the front of that list, so it is the last there.
+ */
+static void leave_out_next(struct pymalloc_pool *p, const uint64_t used[PYMALLOC_USED_WORDS])
+{
+	uint32_t last = p->carved - 1;
+
+	if (p->carved && !(used[last / 64] >> last % 64 & 1) &&
+	    !word_at(pool_bytes + pymalloc_block_off(p, last), 0))
+		p->carved = last;
+}
+
 /* A copy of the pool of this size around addr, in pool_bytes. Returns false if there is none. */
 static bool read_pool(const struct reading *r, uint64_t addr, uint32_t bytes, struct pool *pool)
 {
@@ -139,7 +164,10 @@ static bool read_pool(const struct reading *r, uint64_t addr, uint32_t bytes, st
 	if (!pymalloc_pool_parse(pool_bytes, at, bytes, &pool->p) ||
 	    pool->p.block != p.block || pool->p.carved > p.carved)
 		return false;
-	return pymalloc_pool_used(&pool->p, pool_bytes, pool->used) >= 0;
+	if (pymalloc_pool_used(&pool->p, pool_bytes, pool->used) < 0)
+		return false;
+	leave_out_next(&pool->p, pool->used);
+	return true;
 }
 
 static void take_pool_place(const struct reading *r, const struct pool *pool, unsigned int i)

@@ -48,6 +48,18 @@ static bool is_same_block(uint8_t state, const struct place_mark *a, const struc
 	}
 }
 
+void page_content_begin(struct page_content *first)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < PAGE_PLACES; i++)
+		any |= place_in_use(first->states[i]);
+	for (i = 0; any && i < PAGE_PLACES; i++)
+		if (first->states[i] == PLACE_FREE)
+			first->states[i] = PLACE_UNKNOWN;
+}
+
 struct page_fate page_content_compare(struct page_content *first, const struct page_content *now)
 {
 	struct page_fate fate = { 0 };

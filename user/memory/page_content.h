@@ -57,6 +57,12 @@ static inline bool place_in_use(uint8_t state)
 unsigned int page_content_given(const struct page_content *c);
 
 /*
+ * Prepare what was there at first. If blocks are in use, those that are free say nothing: the same
+ * function may be about to use them. If all are free, it has already freed what it made there.
+ */
+void page_content_begin(struct page_content *first);
+
+/*
  * Compare with what was there at first. A place whose first block has gone becomes PLACE_FREE in
  * *first, so that no later block is taken for it.
  */

@@ -108,9 +108,11 @@ static int take_first_look(struct page_book *b, const struct page_content *c, ui
 	    !page_content_given(c))
 		return 0;
 	l = place_of_new(b, &err);
-	if (l)
-		*l = (struct page_look){ .time_ns = p->time_ns, .first = *c };
-	return err;
+	if (!l)
+		return err;
+	*l = (struct page_look){ .time_ns = p->time_ns, .first = *c };
+	page_content_begin(&l->first);
+	return 0;
 }
 
 /* If nothing is known now, what was known stays. */
