@@ -367,6 +367,33 @@ static bool judge_chunk(const struct reading *r, const uint8_t *next, struct chu
 	       (size & PREV_IN_USE || word_at(next, 0) == c->bytes);
 }
 
+/*
+ * The last block that was found in each MiB: so that the next one, in the memory behind it, is found
+ * by few reads. Whether there is still a block is checked as for any other address.
+ */
+#define ANCHORS 256u
+#define ANCHOR_SHIFT 20
+#define ANCHORS_BACK 2u
+#define ANCHOR_STEPS 64
+
+static struct anchor {
+	uint64_t addr;
+	uint32_t process;
+} anchors[ANCHORS];
+
+static struct anchor *anchor_of(const struct reading *r, uint64_t addr)
+{
+	uint64_t n = hash_secret_mix(addr >> ANCHOR_SHIFT ^ (uint64_t)r->mem->process << 32 ^
+				     HASH_SECRET_A, HASH_SECRET_B);
+
+	return &anchors[n % ANCHORS];
+}
+
+static void keep_anchor(const struct reading *r, uint64_t addr)
+{
+	*anchor_of(r, addr) = (struct anchor){ addr, r->mem->process };
+}
+
 /* Takes the chunks from off on that are in the page. */
 static void take_chain(const struct reading *r, const struct heap_window *w, uint32_t off)
 {
@@ -388,6 +415,7 @@ static void take_chain(const struct reading *r, const struct heap_window *w, uin
 		if (!judge_chunk(r, next, &c))
 			return;
 		take_chunk(r, &c);
+		keep_anchor(r, c.addr);
 		if (c.addr + c.bytes >= w->at + w->bytes)
 			return;
 	}
@@ -454,33 +482,6 @@ static bool is_followed(const struct reading *r, const struct chunk *c, uint8_t 
 			memcpy(next, head, sizeof(head));
 	}
 	return true;
-}
-
-/*
- * The last block that was found in each MiB: so that the next one, in the memory behind it, is found
- * by few reads. Whether there is still a block is checked as for any other address.
- */
-#define ANCHORS 256u
-#define ANCHOR_SHIFT 20
-#define ANCHORS_BACK 2u
-#define ANCHOR_STEPS 64
-
-static struct anchor {
-	uint64_t addr;
-	uint32_t process;
-} anchors[ANCHORS];
-
-static struct anchor *anchor_of(const struct reading *r, uint64_t addr)
-{
-	uint64_t n = hash_secret_mix(addr >> ANCHOR_SHIFT ^ (uint64_t)r->mem->process << 32 ^
-				     HASH_SECRET_A, HASH_SECRET_B);
-
-	return &anchors[n % ANCHORS];
-}
-
-static void keep_anchor(const struct reading *r, uint64_t addr)
-{
-	*anchor_of(r, addr) = (struct anchor){ addr, r->mem->process };
 }
 
 /* Returns true if the chunks from there on lead to one in which the page is. */

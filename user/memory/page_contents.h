@@ -14,7 +14,7 @@
 #include "memory/page_book.h"
 #include "memory/page_content.h"
 
-#define PAGE_SOON_NS 500000ull
+#define PAGE_SOON_NS 1000000ull
 /* Limit on pages of a process whose contents are kept: 184 bytes each. */
 #define PAGE_LOOKS_MAX 4096
 

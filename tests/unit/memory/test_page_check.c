@@ -69,7 +69,7 @@ static void ask_about(pid_t tgid, uint64_t start_ns, const uint64_t *addrs, size
 {
 	unsigned int before = answers;
 
-	assert_int_equal(page_check_ask(check, tgid, start_ns, 5, addrs, cnt), 0);
+	assert_int_equal(page_check_ask(check, tgid, start_ns, 5, PAGES_THERE, addrs, cnt), 0);
 	assert_int_equal(page_check_open(check), 1);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(answers, before + 1);
@@ -289,11 +289,11 @@ static void test_bounds(void **state)
 	uint64_t start = start_of(getpid());
 	unsigned int i;
 
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, addrs, PAGE_CHECK_MAX + 1),
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, PAGE_CHECK_MAX + 1),
 			 -EINVAL);
 	for (i = 0; i < PAGE_CHECK_OPEN_MAX; i++)
-		assert_int_equal(page_check_ask(check, getpid(), start, i, addrs, 1), 0);
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, addrs, 1), -EAGAIN);
+		assert_int_equal(page_check_ask(check, getpid(), start, i, PAGES_THERE, addrs, 1), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, 1), -EAGAIN);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(answers, PAGE_CHECK_OPEN_MAX);
 	assert_int_equal(last.tag, PAGE_CHECK_OPEN_MAX - 1);
@@ -337,13 +337,13 @@ static void test_the_worker_is_killed(void **state)
 	ask(NULL, 0);
 	pid = find_worker();
 	kill(pid, SIGSTOP);
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	kill(pid, SIGKILL);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(page_check_open(check), 0);
 	assert_int_equal(answers, 1);
 	/* It is started again after a second. */
-	while ((err = page_check_ask(check, getpid(), start, 5, NULL, 0)) == -EAGAIN)
+	while ((err = page_check_ask(check, getpid(), start, 5, PAGES_THERE, NULL, 0)) == -EAGAIN)
 		usleep(10000);
 	assert_int_equal(err, 0);
 	page_check_settle(check, WAIT_MS);
@@ -356,7 +356,7 @@ static void test_an_answer_waits_for_what_was_before_it(void **state)
 	uint64_t start = start_of(getpid()), before = now_ns();
 	int i;
 
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	for (i = 0; i < 50; i++) {
 		usleep(10000);
 		page_check_poll(check, before);
@@ -374,14 +374,14 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 
 	ask(NULL, 0);
 	kill(find_worker(), SIGSTOP);	/* as one that waits for a map that nobody gives back */
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	while (page_check_open(check)) {
 		usleep(10000);
 		page_check_poll(check, UINT64_MAX);
 	}
 	assert_int_equal(answers, 1);
 	/* The process is not asked about for a while; another one is. */
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), -ETIMEDOUT);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), -ETIMEDOUT);
 	ask_about(getppid(), 0, NULL, 0);
 }
 
