@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes
- * as a worker's reply. What the book says must be one story: nothing is gone that was not got.
+ * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; any bytes as a
+ * worker's reply; and any bytes as the memory of a process, of which the worker reads a page. What
+ * the book says must be one story: nothing is gone that was not got, and of no page more is reused
+ * than is held.
  *
  * The input is a list of steps of STEP bytes: what, an address in pages, and three small numbers.
  */
@@ -9,13 +11,14 @@
 #include <string.h>
 
 #include "memory/page_check_wire.h"
+#include "memory/page_contents.h"
 
 #define STEP 8
 #define STEPS_MAX 4096
 #define PAGE 4096ull
 #define BLOCKS 8192
 
-enum { TOUCH, ANSWER, ANSWER_HUGE, MOVE, ASK_NEW, ASK_ALL, END, UNMAPPED, KINDS };
+enum { TOUCH, ANSWER, ANSWER_HUGE, MOVE, ASK_NEW, ASK_ALL, END, UNMAPPED, SOON, AGAIN, KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,6 +80,44 @@ static int ask(struct page_book *b, bool all)
 	return 0;
 }
 
+/* A page in blocks of which the input says the states and the names. */
+static int look(struct page_book *b, bool soon, const uint8_t *d, uint64_t now)
+{
+	struct page_content c = { .addr = (d[1] | (uint64_t)d[2] << 8) * PAGE };
+	uint64_t addrs[8];
+	uint32_t pos = 0;
+	size_t i;
+
+	for (i = 0; i < PAGE_PLACES; i++) {
+		c.states[i] = (uint8_t)((d[3] >> (i & 3)) % PLACE_STATES);
+		c.marks[i].id = d[4] & (i & 1 ? 1 : 3);
+		c.marks[i].words = d[5] * 0x01010101u ^ (uint32_t)d[6] << (i & 31);
+	}
+	if (soon)
+		page_book_ask_soon(b, now, addrs, d[7] % 8 + 1u);
+	else
+		page_book_ask_again(b, &pos, addrs, d[7] % 8 + 1u);
+	return page_book_take_contents(b, soon, &c, 1, now);
+}
+
+static void check_fates(const struct page_book *b)
+{
+	struct stack_fate *list;
+	uint64_t sum = 0;
+	size_t n, i;
+
+	if (page_book_fates(b, &list, &n))
+		abort();
+	for (i = 0; i < n; i++) {
+		if (i && list[i].stack <= list[i - 1].stack)
+			abort();
+		sum += list[i].own + list[i].reused + list[i].unused;
+	}
+	if (sum > held)
+		abort();
+	free(list);
+}
+
 static int step(struct page_book *b, const uint8_t *d, uint64_t now)
 {
 	uint64_t addr = (d[1] | (uint64_t)d[2] << 8) * PAGE;
@@ -108,6 +149,10 @@ static int step(struct page_book *b, const uint8_t *d, uint64_t now)
 	case END:
 		err = d[1] == 7 ? page_book_deny(b) : page_book_end(b);
 		break;
+	case SOON:
+	case AGAIN:
+		err = look(b, d[0] % KINDS == SOON, d, now);
+		break;
 	default:
 		err = ask(b, d[0] % KINDS == ASK_ALL);
 	}
@@ -125,14 +170,59 @@ static void read_reply(const uint8_t *data, size_t size)
 	if (size >= sizeof(q->number))
 		q->number = r->number;
 	q->cnt = size > 40 ? data[40] : 0;
+	q->what = size > 41 ? data[41] % PAGES_ASKED : 0;
 	if (page_reply_ok(q, r, size) &&
-	    (size != page_reply_bytes(r) || r->cnt > PAGE_CHECK_MAX))
+	    (size != page_reply_bytes(r) || r->cnt > page_asked_max(q->what)))
 		abort();
 	if (page_question_ok((const struct page_question *)(const void *)r, size) &&
 	    size < offsetof(struct page_question, addrs))
 		abort();
 	free(q);
 	free(r);
+}
+
+/* The input is repeated in the memory, behind which nothing is there. */
+#define MEMORY 0x7f0000000000ull
+#define MEMORY_BYTES (64 * PAGE)
+
+static uint8_t memory[MEMORY_BYTES];
+
+static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	(void)ctx;
+	if (addr < MEMORY || len > MEMORY_BYTES || addr - MEMORY > MEMORY_BYTES - len)
+		return -1;
+	memcpy(buf, memory + (addr - MEMORY), len);
+	return 0;
+}
+
+static uint64_t first_there(void *ctx, uint64_t addr, uint64_t floor)
+{
+	(void)ctx;
+	(void)addr;
+	return floor;
+}
+
+static void read_page(const uint8_t *data, size_t size)
+{
+	const struct page_memory mem = { read_memory, first_there, NULL, (uint32_t)PAGE,
+					 size ? data[0] : 0 };
+	const struct page_area area = { MEMORY, MEMORY + MEMORY_BYTES, size & 1 };
+	struct page_content first, now;
+	struct page_fate fate;
+	size_t i, at = size ? data[size - 1] % 64 : 0;
+
+	for (i = 0; size && i < MEMORY_BYTES; i += size)
+		memcpy(memory + i, data, size < MEMORY_BYTES - i ? size : MEMORY_BYTES - i);
+	page_content_read(&mem, &area, MEMORY + at * PAGE, &first);
+	now = first;
+	page_content_begin(&first);
+	fate = page_content_compare(&first, &now);
+	if (fate.own + fate.reused + fate.unused > PAGE_PLACES || fate.reused)
+		abort();	/* nothing has changed */
+	for (i = 0; i < PAGE_PLACES; i++)
+		if (now.states[i] >= PLACE_STATES)
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -150,7 +240,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!err && page_book_held(b) != held)
 			abort();
 	}
+	if (!err)
+		check_fates(b);
 	page_book_free(b);
 	read_reply(data, size);
+	read_page(data, size);
 	return 0;
 }

@@ -98,6 +98,7 @@ int page_book_touch(struct page_book *b, const struct page_touch *t)
 	p->stack = t->stack;
 	p->tid = t->tid;
 	p->merged = 0;
+	p->flags &= (uint16_t)~PAGE_LOOKED_AT;
 	if (b->denied)
 		return hold_unasked(b, p);
 	page_queue(b, p);

@@ -100,13 +100,14 @@ static struct page_look *place_of_new(struct page_book *b, int *err)
 
 static int take_first_look(struct page_book *b, const struct page_content *c, uint64_t read_ns)
 {
-	const struct page *p = page_find(b, page_of(b, c->addr), 0);
+	struct page *p = page_find(b, page_of(b, c->addr), 0);
 	struct page_look *l;
 	int err = 0;
 
-	if (!p || read_ns < p->time_ns || read_ns - p->time_ns > PAGE_SOON_NS ||
+	if (!p || p->flags & PAGE_LOOKED_AT || read_ns < p->time_ns || read_ns - p->time_ns > PAGE_SOON_NS ||
 	    !page_content_given(c))
 		return 0;
+	p->flags |= PAGE_LOOKED_AT;
 	l = place_of_new(b, &err);
 	if (!l)
 		return err;

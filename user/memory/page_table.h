@@ -16,6 +16,7 @@
 
 enum page_flags {
 	PAGE_QUEUED = 1,	/* in page_book.fresh */
+	PAGE_LOOKED_AT = 4,	/* page_contents.c has what was in it after this fault */
 	PAGE_SAMPLED = 2,	/* a huge page whose fault was sampled, not a neighbour of one */
 };
 

@@ -31,6 +31,7 @@
 static struct page_check *check;
 static struct page_answer last;
 static struct page_state states[PAGE_CHECK_MAX];
+static struct page_content contents[PAGE_LOOK_MAX];
 static unsigned int answers;
 static size_t page;
 
@@ -38,8 +39,11 @@ static void keep(void *ctx, const struct page_answer *a)
 {
 	last = *a;
 	assert_in_range(a->cnt, 0, PAGE_CHECK_MAX);
-	if (a->cnt)
+	assert_true(!a->states != !a->contents);
+	if (a->cnt && a->states)
 		memcpy(states, a->states, a->cnt * sizeof(*states));
+	else if (a->cnt)
+		memcpy(contents, a->contents, a->cnt * sizeof(*contents));
 	answers++;
 }
 
@@ -385,6 +389,39 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 	ask_about(getppid(), 0, NULL, 0);
 }
 
+/* The page is a pool of pymalloc, with 15 blocks of 256 bytes in use; the next one is nobody's. */
+static void test_what_is_in_pages(void **state)
+{
+	const uint32_t head[] = { 15, 0, 0, 0, 0, 0, 0, 0, 0, 15, 48 + 15 * 256, 4096 - 256 };
+	uint8_t *at = map_private(3);
+	const uint64_t addrs[] = { (uintptr_t)at, (uintptr_t)at + page, (uintptr_t)at + 2 * page };
+	unsigned int before = answers, i;
+
+	if (page != 4096 || !is_root())
+		skip();
+	memcpy(at, head, sizeof(head));
+	for (i = 0; i < 15; i++)
+		at[48 + i * 256] = 1;
+	at[page] = 1;
+	assert_int_equal(page_check_ask(check, getpid(), start_of(getpid()), 5, PAGES_CONTENTS,
+					addrs, 3), 0);
+	page_check_settle(check, WAIT_MS);
+	assert_int_equal(answers, before + 1);
+	assert_int_equal(last.err, 0);
+	assert_int_equal(last.cnt, 3);
+	assert_true(last.read_ns >= last.asked_ns);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(contents[i].addr, addrs[i]);
+		assert_int_equal(page_content_given(&contents[i]), i ? 0 : 15);
+	}
+	assert_int_equal(page_check_ask(check, getpid(), 0, 0, PAGES_CONTENTS, addrs,
+					PAGE_LOOK_MAX + 1), -EINVAL);
+	/* It was not read, so it is still not there. */
+	ask(addrs, 3);
+	assert_int_equal(states[2].kind, PAGE_GONE);
+	munmap(at, 3 * page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_page_of_zeros, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_huge_pages_and_their_neighbours, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_in_pages, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_amounts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_pages_of_a_question, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_addresses_of_nobody, set_up, tear_down),
