@@ -114,7 +114,7 @@ int pymalloc_pool_used(const struct pymalloc_pool *p, const uint8_t *bytes,
  * The size, most significant byte first; which allocator it was; and 7 bytes of PYMEM_FORBIDDENBYTE
  * (0xfb in 3.6 and 3.7).
  */
-uint32_t pymalloc_debug_bytes(const uint8_t *block, uint64_t size, uint64_t *requested)
+uint32_t pymalloc_debug_bytes(const uint8_t *block, uint32_t size, uint32_t *requested)
 {
 	uint64_t word, bytes;
 
@@ -128,6 +128,6 @@ uint32_t pymalloc_debug_bytes(const uint8_t *block, uint64_t size, uint64_t *req
 	bytes = __builtin_bswap64(bytes);
 	if (bytes > size - PYMALLOC_DEBUG_BYTES - 8)
 		return 0;
-	*requested = bytes;
+	*requested = (uint32_t)bytes;
 	return PYMALLOC_DEBUG_BYTES;
 }

@@ -60,6 +60,6 @@ static inline uint32_t pymalloc_block_off(const struct pymalloc_pool *p, uint32_
  * 0: none. size: of the block. *requested: bytes of the memory; without debug words the block's.
  */
 #define PYMALLOC_DEBUG_BYTES 16u
-uint32_t pymalloc_debug_bytes(const uint8_t *block, uint64_t size, uint64_t *requested);
+uint32_t pymalloc_debug_bytes(const uint8_t *block, uint32_t size, uint32_t *requested);
 
 #endif

@@ -32,20 +32,22 @@ static void take_raw(struct taking *t, uint64_t block, bool bad)
 static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i)
 {
 	const uint8_t *bytes = b->bytes + (size_t)i * b->stride;
-	uint32_t words, look = b->look;
+	uint32_t words, look = b->look, requested;
+	uint64_t room = b->block;
 	enum heap_found found;
 	struct heap_object o;
-	uint64_t requested;
 
-	words = pymalloc_debug_bytes(bytes, b->block, &requested);
+	words = pymalloc_debug_bytes(bytes, room < UINT32_MAX ? (uint32_t)room : UINT32_MAX,
+				     &requested);
+	room = words ? requested : room;
 	bytes += words;
 	look -= words;
-	if (look > requested)
-		look = (uint32_t)requested;
+	if (look > room)
+		look = (uint32_t)room;
 	found = b->before == HEAP_BEFORE_UNKNOWN ? heap_object_in_block(t->types, bytes, look, &o) :
 		heap_object_behind(t->types, bytes, look, b->before, &o);
 	if (found == HEAP_OBJECT)
-		take_object(t, &o, b->addr + i * b->block + words + o.off, bytes, look, requested);
+		take_object(t, &o, b->addr + i * b->block + words + o.off, bytes, look, room);
 	else
 		take_raw(t, b->block, found == HEAP_BAD);
 }

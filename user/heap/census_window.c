@@ -121,8 +121,8 @@ static bool is_frame(struct taking *t, const struct window *w, uint32_t at,
 static bool is_object(struct taking *t, const struct window *w, uint32_t at,
 		      const struct heap_type *type, struct heap_size *s)
 {
-	uint32_t start = at - type->before;
-	uint64_t bytes, requested;
+	uint32_t start = at - type->before, requested;
+	uint64_t bytes;
 
 	if (at < w->begin + type->before)
 		return false;
@@ -136,7 +136,7 @@ static bool is_object(struct taking *t, const struct window *w, uint32_t at,
 	       pymalloc_debug_bytes(w->bytes + start - PYMALLOC_DEBUG_BYTES, UINT32_MAX,
 				    &requested)) {
 		start -= PYMALLOC_DEBUG_BYTES;
-		bytes = requested + PYMALLOC_DEBUG_BYTES + 8;
+		bytes = (uint64_t)requested + PYMALLOC_DEBUG_BYTES + 8;
 	}
 	if (bytes <= PYMALLOC_SMALL_MAX && !t->no_pools)
 		return false;
