@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""allocated.py TRUTH: a heap with objects of all sizes, freed blocks and memory of threads that ended, and a book of it.
+"""allocated.py TRUTH COUNT: a heap with objects of all sizes, freed blocks and memory of threads that ended, and a book of it.
 
 The book has, for each type, how many objects can be reached, and their bytes by sys.getsizeof(). Leaves at the end of
 its input.
@@ -10,7 +10,7 @@ import json
 import sys
 import threading
 
-COUNT = 4000
+COUNT = int(sys.argv[2])
 KEEP = []
 
 
