@@ -149,7 +149,8 @@ static void size_bytearray(const struct look *l, const struct heap_type *type,
 	}
 	/* Its memory is a bytes object, which nobody else refers to. */
 	if (field(l, BYTEARRAY_BYTES) && field(l, BYTEARRAY_ALLOC))
-		out->owned = capped(capped(field(l, BYTEARRAY_ALLOC)) + l->b->objects.bytes_data + 1);
+		out->owned = capped(capped(field(l, BYTEARRAY_ALLOC)) +
+				    l->b->objects.bytes_data + 1);
 }
 
 static void size_array(const struct look *l, const struct heap_type *type, struct heap_size *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mimalloc.h - the heaps of mimalloc, the allocator of free-threaded CPythons (3.13+; of others with
- * PYTHONMALLOC=mimalloc): the pages of a segment, and which blocks of a page are in use.
+ * mimalloc.h - the heaps of mimalloc, the allocator of free-threaded CPythons (3.13+; of others
+ * with PYTHONMALLOC=mimalloc): the pages of a segment, and which blocks of a page are in use.
  *
  * A segment is 32 MiB of memory, aligned to 32 MiB. It begins with a header that describes its
  * slices of 64 KiB. One or more slices are a page, whose blocks have one size: small blocks (up to
@@ -32,7 +32,8 @@
 /* Whose page it is: tags of the heaps of free-threaded CPythons. Others have only the first one. */
 enum mimalloc_tag {
 	MIMALLOC_MEM,		/* PyMem_Malloc(): no objects */
-	MIMALLOC_OBJECT,	/* objects without garbage collection, and what PyObject_Malloc() gave */
+	MIMALLOC_OBJECT,	/* objects without garbage collection, and other memory from
+				 * PyObject_Malloc() */
 	MIMALLOC_GC,		/* objects with it */
 	MIMALLOC_GC_PRE,	/* objects with it and two words before them */
 	MIMALLOC_TAGS,

@@ -284,8 +284,8 @@ static uint64_t bytes_in_use(const struct heap_units *units)
 }
 
 /*
- * A build with a GIL has mimalloc only if it was asked for it. Extensions may have one of their own:
- * then pymalloc has what an interpreter needs at least.
+ * A build with a GIL has mimalloc only if it was asked for it. Extensions may have one of their
+ * own: then pymalloc has what an interpreter needs at least.
  */
 static int find_of_any(struct taking *t)
 {

@@ -27,8 +27,8 @@
 #define HEAP_WINDOWS_OTHER 127u
 #define HEAP_WINDOW_MAX 16384u		/* bytes */
 /*
- * The stratum of units that are not sampled, as everything is known of them: one block, in use, that
- * is no object. It may be what an object owns.
+ * The stratum of units that are not sampled, as everything is known of them: one block, in use,
+ * that is no object. It may be what an object owns.
  */
 #define HEAP_KNOWN HEAP_STRATA
 /* Units that are known; of more than that, a random part. */

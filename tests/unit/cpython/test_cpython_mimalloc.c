@@ -268,7 +268,8 @@ static void test_slices_that_lead_nowhere(void **state)
 			assert_true(parse());
 			fake_put(&f, fake_page(&f, f.info), counts[i], 4);
 			/* The layout is known from another segment. */
-			assert_int_equal(mimalloc_segment_read(found, f.bytes, MIMALLOC_HEADER_BYTES,
+			assert_int_equal(mimalloc_segment_read(found, f.bytes,
+							       MIMALLOC_HEADER_BYTES,
 							       FAKE_SEGMENT, &s), 0);
 			assert_int_equal(s.page_cnt, 2);
 			assert_int_equal(s.bad_pages, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_heap_mi_pages.c - the pages of mimalloc as units of a census: this process is the one that is
- * read, with segments made by hand.
+ * test_heap_mi_pages.c - the pages of mimalloc as units of a census: this process is the one that
+ * is read, with segments made by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
