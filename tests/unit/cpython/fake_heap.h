@@ -80,6 +80,10 @@ static inline void fake_heap_make(struct fake_heap *h, unsigned int minor, bool 
 	memset(f->mem, 0, sizeof(f->mem));
 	f->dict_type = 0;
 	more = f->head - 16;
+	if (big && minor >= 13) {
+		f->at.objects.bytes_size += 16;
+		f->at.objects.bytes_data += 16;
+	}
 	h->build = (struct heap_build){
 		.objects = f->at.objects, .free_threaded = big && minor >= 13,
 		.trace_refs = big && minor < 13,
