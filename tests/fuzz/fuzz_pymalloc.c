@@ -65,7 +65,8 @@ static void put_object(uint8_t *block, uint64_t type, uint32_t block_bytes, bool
 
 static void fill(unsigned int minor, unsigned int special)
 {
-	uint32_t bytes = pymalloc_pool_bytes((uint8_t)minor), block = special & LONG_BLOCKS ? 512 : 144;
+	uint32_t bytes = pymalloc_pool_bytes((uint8_t)minor);
+	uint32_t block = special & LONG_BLOCKS ? 512 : 144;
 	uint32_t cnt = (bytes - PYMALLOC_HEADER_BYTES) / block, i;
 	uint64_t types[24];
 

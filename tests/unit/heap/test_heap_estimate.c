@@ -204,7 +204,7 @@ static void test_dropped_and_certain(void **state)
 	estimate_free(e);
 }
 
-/* All units of the list are read, but it is one in eight of all: the error is that of the choice. */
+/* All units of the list are read, which is one in eight of all: the error is that choice's. */
 static void test_scale(void **state)
 {
 	struct estimate *e = begin(8);
