@@ -203,6 +203,8 @@ static const char *error_text(uint64_t error, uint64_t of, char out[24])
 		return strcpy(out, "");
 	if (part > 100 || !of)
 		return strcpy(out, ">100 %");
+	if (part < 0.05)
+		return strcpy(out, "<0.1 %");
 	snprintf(out, 24, part < 9.95 ? "±%.1f %%" : "±%.0f %%", part);
 	return out;
 }
@@ -363,6 +365,10 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 	left_out_text(c, left_out);
 	if (heap_is_sampled(c))
 		return say_sample(s, c, left_out);
+	if (!c->pools)
+		return heap_say(s, 0, "There are no pools (PYTHONMALLOC=malloc?): objects were "
+				"found by their heads in the C library's memory, in %.2f s. Some "
+				"may be free already.%s", (double)c->took_ns / 1e9, left_out);
 	return heap_say(s, 0, "All %s pools were read, in %.2f s.%s",
 			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
 			left_out);
