@@ -41,7 +41,6 @@ struct heap_types {
 	struct heap_build build;
 	struct py_walk walk;
 	uint64_t seed;
-	uint64_t low, high;		/* of addresses */
 	uint64_t root;			/* `type`; 0: not found yet */
 	uint32_t cnt, depth;
 	struct heap_type *chunks[HEAP_TYPE_CNT_MAX / CHUNK];
@@ -49,20 +48,9 @@ struct heap_types {
 	uint64_t none[NO_TYPES];
 };
 
-static bool may_be_address(const struct heap_types *t, uint64_t addr)
+bool heap_may_be_address(uint64_t addr)
 {
-	return addr >= t->low && addr < t->high && !(addr & 7);
-}
-
-bool heap_types_reachable(const struct heap_types *t, uint64_t addr)
-{
-	return addr >= t->low && addr < t->high;
-}
-
-void heap_types_limit(struct heap_types *t, uint64_t low, uint64_t high)
-{
-	t->low = low;
-	t->high = high;
+	return addr >= LOW && addr < HIGH && !(addr & 7);
 }
 
 struct heap_types *heap_types_new(const struct target_mem *mem, const struct heap_build *build)
@@ -73,7 +61,6 @@ struct heap_types *heap_types_new(const struct target_mem *mem, const struct hea
 		return NULL;
 	t->build = *build;
 	t->seed = hash_secret_seed();
-	heap_types_limit(t, LOW, HIGH);
 	py_walk_init(&t->walk, mem, &t->build.objects, 0);
 	if (t->walk.head < 16 || t->walk.head > HEAD_MAX) {
 		free(t);
@@ -92,19 +79,9 @@ void heap_types_free(struct heap_types *t)
 	free(t);
 }
 
-const struct heap_build *heap_types_build(const struct heap_types *t)
-{
-	return &t->build;
-}
-
 struct py_walk *heap_types_walk(struct heap_types *t)
 {
 	return &t->walk;
-}
-
-uint32_t heap_types_cnt(const struct heap_types *t)
-{
-	return t->cnt;
 }
 
 static struct heap_type *type_number(const struct heap_types *t, uint32_t i)
@@ -182,7 +159,7 @@ static int read_type(struct heap_types *t, uint64_t addr, struct raw_type *r)
 
 static bool sane(const struct heap_types *t, const struct raw_type *r)
 {
-	return may_be_address(t, r->type) && r->name && r->basic >= t->walk.head &&
+	return heap_may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
 	       r->basic < BASIC_MAX && r->item >= 0 && r->item < BASIC_MAX &&
 	       r->dict_off > -65536 && r->dict_off < 65536 &&
 	       r->weaklist_off > -65536 && r->weaklist_off < 65536;
@@ -386,7 +363,7 @@ static const struct heap_type *look_up(struct heap_types *t, uint64_t addr)
 
 	if (number)
 		return type_number(t, number - 1);
-	if (*none == addr || !may_be_address(t, addr) || t->depth >= DEPTH_MAX)
+	if (*none == addr || !heap_may_be_address(addr) || t->depth >= DEPTH_MAX)
 		return NULL;
 	*none = addr;
 	t->depth++;
@@ -461,7 +438,7 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 	if (len < before + t->walk.head)
 		return NULL;
 	addr = word_at(bytes, before + t->walk.head - 8);
-	if (!may_be_address(t, addr) || !(out->refs = refs_of(t, bytes + before)))
+	if (!heap_may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
 		return NULL;
 	type = heap_types_at(t, addr);
 	*seems |= !type && out->refs < SEEMS_REFS;
@@ -498,7 +475,7 @@ enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes,
 
 bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes)
 {
-	return may_be_address(t, word_at(bytes, t->walk.head - 8)) && refs_of(t, bytes);
+	return heap_may_be_address(word_at(bytes, t->walk.head - 8)) && refs_of(t, bytes);
 }
 
 bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
@@ -510,7 +487,7 @@ bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		return false;
 	addr = word_at(bytes, t->walk.head - 8);
 	*out = (struct heap_object){ .refs = refs_of(t, bytes) };
-	if (out->refs && may_be_address(t, addr))
+	if (out->refs && heap_may_be_address(addr))
 		out->type = heap_types_at(t, addr);
 	return out->type;
 }

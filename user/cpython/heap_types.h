@@ -58,20 +58,16 @@ const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr);
 /* The offset of PyHeapTypeObject.ht_cached_keys; ht_qualname is right before it. */
 uint32_t heap_cached_keys_off(const struct heap_build *build);
 
-/* Returns true if this may be an address of the process. */
-bool heap_types_reachable(const struct heap_types *t, uint64_t addr);
-/* All of its memory is in [low, high): other words are no pointers. */
-void heap_types_limit(struct heap_types *t, uint64_t low, uint64_t high);
+/* Returns true if this may be the address of an object. */
+bool heap_may_be_address(uint64_t addr);
 
-/* What was found; walk: for functions of walk.h and attributes.h. */
-const struct heap_build *heap_types_build(const struct heap_types *t);
+/* For functions of walk.h and attributes.h. */
 struct py_walk *heap_types_walk(struct heap_types *t);
-uint32_t heap_types_cnt(const struct heap_types *t);
 
 struct heap_object {
 	const struct heap_type *type;
 	uint32_t off;			/* of the object in its block: type->before */
-	uint32_t refs;			/* reference count, at most UINT32_MAX; UINT32_MAX: immortal */
+	uint32_t refs;			/* reference count; UINT32_MAX: immortal */
 };
 
 enum heap_found {

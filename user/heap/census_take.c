@@ -3,11 +3,11 @@
  * census_take.c - see taking.h: a census from its beginning to its end: which units are read, and
  * in what order.
  *
- * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show how
- * much its units differ. Then units are taken where they differ most, until the error is as small as
- * wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread over
- * addresses, from a random one on: each has the same chance, and neighbours, which are often alike,
- * are rarely taken together.
+ * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show
+ * how much its units differ. Then units are taken where they differ most, until the error is as
+ * small as wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread
+ * over addresses, from a random one on: each has the same chance, and neighbours, which are often
+ * alike, are rarely taken together.
  */
 #include <errno.h>
 #include <math.h>
@@ -258,7 +258,7 @@ static int find_units(struct taking *t)
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
-	/* Without pools (PYTHONMALLOC=malloc), objects of all sizes are in the C library's memory. */
+	/* PYTHONMALLOC=malloc: objects of all sizes are in the C library's memory. */
 	t->no_pools = !cnt;
 	if (!err && (!t->units.cnt || t->mem.denied))
 		err = t->mem.ended ? -ETIMEDOUT : t->mem.denied ? -EPERM : -ENOENT;
@@ -289,6 +289,7 @@ static int take(struct taking *t)
 	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
 	if (!t->types || !t->sums || heap_units_index(&t->units))
 		return -ENOMEM;
+	taking_roots(t);
 	take_sample(t, &order);
 	t->out->limited = t->mem.ended;
 	fill_units(t);

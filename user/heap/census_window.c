@@ -3,11 +3,11 @@
  * census_window.c - see taking.h: objects outside of the allocator's units: too large for them, and
  * so in the C library's memory.
  *
- * An object's head may be at every multiple of 16. It is one if the word for its type is the address
- * of a type, its reference count is one, it is too large for a unit, and one of these is true: the
- * C library's size of the memory in front of it (glibc) is that of the object; the collector's list
- * leads there and back; or, if the C library is another one, its value makes sense. A head is in one
- * window, however long the object: so windows can be sampled like units.
+ * An object's head may be at every multiple of 16. It is one if the word for its type is the
+ * address of a type, its reference count is one, it is too large for a unit, and one of these is
+ * true: the C library's size of the memory in front of it (glibc) is that of the object; the
+ * collector's list leads there and back; or, if the C library is another one, its value makes
+ * sense. A head is in one window, however long the object: so windows can be sampled like units.
  *
  * What was freed has no reference count any more: the object lost its last reference before, or
  * the C library has written there.
@@ -39,8 +39,9 @@ static uint64_t word_at(const struct window *w, uint32_t at)
 }
 
 /*
- * glibc (malloc/malloc.c at 2.36, struct malloc_chunk): the word before the memory is its size, with
- * that word, and flags: 2: it was mapped, in whole pages. A remainder that is too small is left.
+ * glibc (malloc/malloc.c at 2.36, struct malloc_chunk): the word before the memory is its size,
+ * with that word, and flags: 2: it was mapped, in whole pages. A remainder that is too small is
+ * left.
  */
 static bool is_chunk(const struct window *w, uint32_t start, uint64_t bytes)
 {
@@ -65,7 +66,7 @@ static bool is_linked(struct taking *t, const struct window *w, uint32_t at,
 	if (!head || type->before < head || at < w->begin + head)
 		return false;
 	next = word_at(w, at - head);
-	if (next & 7 || !heap_types_reachable(t->types, next) ||
+	if (!heap_may_be_address(next) ||
 	    heap_mem_read(&t->mem, next + 8, &back, sizeof(back)))
 		return false;
 	return (back & ~7ull) == here;
@@ -77,7 +78,7 @@ static bool is_object_at(struct taking *t, uint64_t addr)
 	uint32_t len = t->build.objects.str_length;
 	struct heap_object o;
 
-	return heap_types_reachable(t->types, addr) && !heap_mem_read(&t->mem, addr, head, len) &&
+	return heap_may_be_address(addr) && !heap_mem_read(&t->mem, addr, head, len) &&
 	       heap_object_at(t->types, head, len, &o);
 }
 

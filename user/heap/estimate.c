@@ -196,7 +196,8 @@ static double half_width(double variance, double most, const struct variance *v)
 
 	if (v->seen >= FEW_UNITS || v->weight <= 1)
 		return normal;
-	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * v->weight * most * sqrt(1 - 1 / v->weight);
+	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * v->weight * most *
+	      sqrt(1 - 1 / v->weight);
 	return few > normal ? few : normal;
 }
 

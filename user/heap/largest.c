@@ -5,8 +5,8 @@
 #include "cpython/pymalloc.h"
 #include "heap/taking.h"
 
-void largest_take(struct heap_census *c, const struct heap_type *type, uint64_t addr,
-		  const struct heap_size *s)
+struct heap_large *largest_take(struct heap_census *c, const struct heap_type *type,
+				uint64_t addr, const struct heap_size *s)
 {
 	uint64_t bytes = s->bytes + s->owned;
 	struct heap_large *l;
@@ -14,10 +14,10 @@ void largest_take(struct heap_census *c, const struct heap_type *type, uint64_t 
 
 	if (bytes <= PYMALLOC_SMALL_MAX ||
 	    (c->large_cnt == HEAP_LARGEST_MAX && bytes <= c->largest[HEAP_LARGEST_MAX - 1].bytes))
-		return;
+		return NULL;
 	for (i = 0; i < c->large_cnt; i++)
 		if (c->largest[i].addr == addr)
-			return;
+			return NULL;
 	if (c->large_cnt < HEAP_LARGEST_MAX)
 		c->large_cnt++;
 	for (i = c->large_cnt - 1; i > 0 && c->largest[i - 1].bytes < bytes; i--)
@@ -26,4 +26,5 @@ void largest_take(struct heap_census *c, const struct heap_type *type, uint64_t 
 	*l = (struct heap_large){ .addr = addr, .bytes = bytes };
 	memcpy(l->type, type->name, sizeof(l->type));
 	heap_size_text(type, s, l->what, sizeof(l->what));
+	return l;
 }

@@ -11,6 +11,11 @@
 /* Rows of the estimate: types, further types, and what is no object. */
 enum { ROW_OTHER = HEAP_TYPES_MAX, ROW_RAW, ROW_BAD, ROW_ALL, ROW_CNT };
 
+/* Objects that count for sure. */
+#define CERTAIN_MAX 4096u
+/* Further reads for the size of an object. */
+#define MORE_READS_MAX 4
+
 /* An object whose size needs further reads. */
 #define PENDING_MAX 256u
 struct pending {
@@ -44,6 +49,8 @@ struct taking {
 
 	const struct heap_type *bytes_type;	/* bytes; NULL: not seen yet */
 	uint64_t chunks;		/* objects in memory that glibc has allocated */
+	uint64_t certain[2 * CERTAIN_MAX];	/* a table of addresses; 0: free */
+	uint32_t certain_cnt;
 	struct pending pending[PENDING_MAX];
 	uint32_t pending_cnt;
 };
@@ -57,14 +64,28 @@ void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr
 void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
 		    const struct heap_size *s);
 
+/* Add the objects that wait for further reads. */
+void taking_finish(struct taking *t);
+
 /* Read a unit and add all of it. 0, or -errno: it was left out, and counted. */
 int taking_unit(struct taking *t, const struct heap_unit *unit);
 /* The part of it that reads a window: a unit of memory outside of the allocator's. 0 or -errno. */
 int taking_window(struct taking *t, const struct heap_unit *unit);
 
-/* Put it into the list of the largest, if it is one. */
-void largest_take(struct heap_census *c, const struct heap_type *type, uint64_t addr,
-		  const struct heap_size *s);
+/* ---- what is known before the sample is taken ---- */
+
+/* Visit what the variables of modules hold. */
+void taking_roots(struct taking *t);
+/* Count an object for sure. The sample does not count it any more. */
+void taking_certain(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s);
+
+/*
+ * Put it into the list of the largest, if it is one and not yet there: a pointer to it, until the
+ * next call; else NULL.
+ */
+struct heap_large *largest_take(struct heap_census *c, const struct heap_type *type,
+				uint64_t addr, const struct heap_size *s);
 
 /* Take a census of a process from this process. As heap_worker_census(). */
 int heap_census_take(const struct heap_target *target, const struct heap_limits *limits,

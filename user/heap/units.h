@@ -18,8 +18,9 @@
  */
 #define HEAP_STRATA 128u
 /*
- * The last two are windows: memory outside of the allocator's units, where larger objects are. Those
- * of the first kind are where mappings begin, and with them the largest objects: all are read.
+ * The last two are windows: memory outside of the allocator's units, where larger objects are.
+ * Those of the first kind are where mappings begin, and with them the largest objects: all are
+ * read.
  */
 #define HEAP_WINDOWS 126u
 #define HEAP_WINDOWS_FIRST HEAP_WINDOWS
@@ -36,13 +37,14 @@ struct heap_unit {
 	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * them */
 	uint16_t stratum;		/* below HEAP_STRATA */
-	uint16_t tag;			/* for its allocator; of a window: bit i: page i is in memory */
+	uint16_t tag;			/* for its allocator; of a window: bit i: its page i
+					 * is in memory */
 };
 
 struct heap_units {
 	struct heap_unit *list;
 	size_t cnt, cap;
-	double scale;			/* of how many each unit in the list stands for: 1 or more */
+	double scale;			/* how many each unit in the list stands for: >= 1 */
 	uint32_t granule;		/* addresses of units are multiples of it */
 	uint64_t bad, unread;		/* of what was looked at: no unit, not readable */
 	uint32_t *index;		/* of granules, see heap_units_have() */
