@@ -116,7 +116,7 @@ def test_the_text_of_growth(interpreter, scratch):
     with Sessions(interpreter, scratch) as target:
         text = since(target)
     lines = text.splitlines()
-    assert lines[0].startswith(f"{SESSION} grew by ") and "and with it bytearray by " in lines[0], text
+    assert lines[0].startswith(f"{SESSION} grew by ") and ", and bytearray by " in lines[0], text
     assert lines[1].startswith(f"Process {target.pid} (sessions.py"), text
     assert any(line.endswith("  bytearray") for line in lines) and "JSONEncoder" not in text
 
