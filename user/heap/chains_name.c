@@ -17,6 +17,8 @@
 
 /* Offsets in PyTypeObject after sizeof(PyObject). */
 enum { TP_MEMBERS = 224, TP_DICT = 248 };
+/* f_blockstack, which is not initialised, before a frame's variables (up to 3.10). */
+#define BLOCK_BYTES 240
 /* Limits on a type's members, and on bases. */
 #define MEMBERS_MAX 256u
 #define BASES_MAX 32u
@@ -289,6 +291,12 @@ bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *t
 	*how = CHAINS_FIELD;
 	*out = '\0';
 	if (off == c->head - 8 || (off == c->head && is_weak(c, type)))
+		return false;
+	if (type->kind == HEAP_FRAME && c->target->layout.lasti_unit &&
+	    off < c->target->layout.fr_locals && off >= c->target->layout.fr_locals - BLOCK_BYTES)
+		return false;
+	/* Bytecode, with data of its own in between (3.11+). */
+	if (type->kind == HEAP_CODE && c->target->minor >= 11 && off >= c->target->layout.co_code)
 		return false;
 	if (type->kind == HEAP_SET && !is_small_set(c, obj, type))
 		return false;

@@ -143,14 +143,17 @@ static uint64_t frame_extent(struct chains *c, uint64_t obj, const struct heap_t
 static uint64_t str_extent(struct chains *c, uint64_t obj, const struct heap_type *type)
 {
 	const struct py_object_layout *o = &c->target->objects;
-	uint64_t length, bytes;
-	uint32_t state;
+	uint64_t length;
+	uint32_t state, kind;
 
 	if (py_get(&c->walk, obj + o->str_length, &length, sizeof(length)) ||
 	    py_get(&c->walk, obj + o->str_state, &state, sizeof(state)) || length > ITEMS_MAX)
 		return type->basic;
-	bytes = (length + 1) * ((state & o->str_kind_mask) >> o->str_kind_shift & 7);
-	return bytes > type->basic ? o->str_ascii_data + bytes : type->basic + bytes;
+	if (!(state & o->str_compact_bit))
+		return type->basic;
+	kind = (state & o->str_kind_mask) >> o->str_kind_shift & 7;
+	return (state & o->str_ascii_bit ? o->str_ascii_data : o->str_compact_data) +
+	       (length + 1) * kind;
 }
 
 static uint64_t items_extent(struct chains *c, uint64_t obj, const struct heap_type *type)
@@ -166,6 +169,7 @@ static uint64_t items_extent(struct chains *c, uint64_t obj, const struct heap_t
 uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *type)
 {
 	const struct heap_type *self;
+	uint8_t capacity;	/* of struct _dictvalues, its first byte */
 	uint64_t bytes;
 
 	switch (type->kind) {
@@ -187,8 +191,9 @@ uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *
 		break;
 	}
 	bytes = items_extent(c, addr, type);
-	if (c->target->minor >= 13 && type->flags & PY_INLINE_VALUES)
-		bytes = type->basic + 8ull + 8ull * (type->value_cnt ? type->value_cnt : 30);
+	if (c->target->minor >= 13 && type->flags & PY_INLINE_VALUES &&
+	    !py_get(&c->walk, addr + type->basic, &capacity, 1))
+		bytes = type->basic + 8ull + 8ull * capacity;
 	return bytes;
 }
 
