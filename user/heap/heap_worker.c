@@ -179,9 +179,11 @@ int heap_worker_census(const struct heap_target *target, const struct heap_limit
 	do {
 		err = wait_answer(out, MORE_MS / 4);
 		/* The machine is busy: the process is not to blame. */
-		if (err == -EAGAIN && now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns &&
-		    worker_is_runnable(&worker) && turns++ < SLOW_TURNS)
+		if (err == -EAGAIN && turns < SLOW_TURNS && worker_is_runnable(&worker) &&
+		    now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns) {
+			turns++;
 			open_census.deadline_ns += MORE_MS * NS_PER_MS;
+		}
 	} while (err == -EAGAIN);
 	return err;
 }
