@@ -13,6 +13,9 @@
 #include "heap/chains_work.h"
 
 #define HAVE_GC (1ull << 14)
+/* Free-threaded builds: PyObject.ob_mutex, with its two bits (Include/cpython/lock.h). */
+#define OB_MUTEX 10
+#define MUTEX_MAX 3
 #define HEAD_MAX 64		/* sizeof(PyObject) is at most 32 */
 /* Windows before a word in which its object may begin: most are small. */
 #define NEAR_BYTES 512u
@@ -47,6 +50,8 @@ static bool has_gc_head(struct chains *c, uint64_t addr, const struct heap_type 
  */
 static bool is_head(struct chains *c, const uint8_t *bytes, struct heap_object *object)
 {
+	if (c->target->free_threaded && bytes[OB_MUTEX] > MUTEX_MAX)
+		return false;
 	return heap_object_at(c->types, bytes, c->head, object) &&
 	       (object->refs < 65536 || !chains_region(c, object->refs));
 }
@@ -71,6 +76,9 @@ const struct heap_type *chains_object(struct chains *c, uint64_t addr)
 
 	if (addr & 7 || py_get(&c->walk, addr, bytes, c->head) ||
 	    !is_head(c, bytes, &object) || !has_gc_head(c, addr, object.type))
+		return NULL;
+	/* All types have been found before. */
+	if (object.type->kind == HEAP_TYPE && chains_set_find(&c->known, addr) == CHAINS_NONE)
 		return NULL;
 	if (!py_get(&c->walk, addr + c->head - sizeof(words), words, sizeof(words)) &&
 	    is_in_tuple(c, words))
