@@ -223,10 +223,16 @@ static uint64_t owner_in(struct chains *c, uint64_t at, uint64_t from, uint64_t 
 			 uint32_t *too_short, const struct heap_type **type)
 {
 	static uint64_t words[FAR_BYTES / 8];
-	uint64_t addr, i = (end - from) / 8;
+	uint64_t addr, i = (end - from) / 8, page = (end - 8) & ~(uint64_t)(PAGES_BYTES - 1);
 
-	if (py_get(&c->walk, from, words, i * sizeof(*words)))
-		return 0;
+	if (py_get(&c->walk, from, words, i * sizeof(*words))) {
+		/* The pages before are not in memory: an object does not begin there. */
+		*too_short = SHORT_MAX - 1;
+		from = page > from ? page : from;
+		i = (end - from) / 8;
+		if (py_get(&c->walk, from, words, i * sizeof(*words)))
+			return 0;
+	}
 	while (i-- && *too_short < SHORT_MAX) {
 		if (chains_set_find(&c->known, words[i]) == CHAINS_NONE)
 			continue;
