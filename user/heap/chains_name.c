@@ -295,8 +295,9 @@ bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *t
 	if (type->kind == HEAP_FRAME && c->target->layout.lasti_unit &&
 	    off < c->target->layout.fr_locals && off >= c->target->layout.fr_locals - BLOCK_BYTES)
 		return false;
-	/* Bytecode, with data of its own in between (3.11+). */
-	if (type->kind == HEAP_CODE && c->target->minor >= 11 && off >= c->target->layout.co_code)
+	/* Its objects come first; then, from 3.11 on, other data and the bytecode. */
+	if (type->kind == HEAP_CODE && c->target->minor >= 11 &&
+	    off > c->target->layout.co_linetable)
 		return false;
 	if (type->kind == HEAP_SET && !is_small_set(c, obj, type))
 		return false;

@@ -24,6 +24,8 @@
 #define SHORT_MAX 4u
 /* PyTypeObject after sizeof(PyObject): all that a type has which is not on the heap. */
 #define TYPE_BYTES 384u
+/* Attributes that are in the object, at most (SHARED_KEYS_MAX_SIZE). */
+#define VALUES_MAX 30
 /* Items of an object, at most: more are a lie. */
 #define ITEMS_MAX (1u << 30)
 
@@ -200,7 +202,7 @@ uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *
 	}
 	bytes = items_extent(c, addr, type);
 	if (c->target->minor >= 13 && type->flags & PY_INLINE_VALUES &&
-	    !py_get(&c->walk, addr + type->basic, &capacity, 1))
+	    !py_get(&c->walk, addr + type->basic, &capacity, 1) && capacity <= VALUES_MAX)
 		bytes = type->basic + 8ull + 8ull * capacity;
 	return bytes;
 }
