@@ -63,22 +63,15 @@ static struct heap_limits limits_of(const struct heap_options *opts)
 	return l;
 }
 
-/*
- * Takes a census of process i into run->census. 0 or -errno. A process that was not named is left
- * out if it has ended.
- */
+/* Takes a census of process i into run->census. 0, or -errno after logging. */
 static int take_census(struct run *run, size_t i)
 {
 	struct heap_limits limits = limits_of(run->opts);
 	const struct heap_process *p = &run->processes.list[i];
 	int err = heap_worker_census(&p->target, &limits, run->census);
 
-	if (!err)
-		return 0;
-	if (err == -ESRCH && run->opts->select.all)
-		return err;
-	heap_process_refuse(p, err);
-	run->processes.failed++;
+	if (err)
+		heap_process_refuse(&run->processes, p, err, !run->opts->select.all);
 	return err;
 }
 

@@ -80,17 +80,29 @@ static int say_first(const struct heap_screen *s, const struct leaders *l)
 			heap_name(l->most->name, other), other_bytes);
 }
 
+/* "30.0 s", "5.0 min", "26.5 h". */
+static const char *span_text(double seconds, char out[32])
+{
+	if (seconds < 120)
+		snprintf(out, 32, "%.1f s", seconds);
+	else if (seconds < 7200)
+		snprintf(out, 32, "%.1f min", seconds / 60);
+	else
+		snprintf(out, 32, "%.1f h", seconds / 3600);
+	return out;
+}
+
 static int say_process(const struct heap_screen *s, const struct heap_shown *p)
 {
 	int64_t more = (int64_t)p->census->rss - (int64_t)p->before->rss;
 	double seconds = (double)(p->census->time_ns - p->before->time_ns) / 1e9;
-	char rss[BYTES_TEXT_MAX], bytes[BYTES_TEXT_MAX];
+	char rss[BYTES_TEXT_MAX], bytes[BYTES_TEXT_MAX], span[32];
 
 	bytes_text((double)heap_per_minute(more, seconds / 60), bytes);
-	return heap_say(s, 0, "Process %d (%s%s%s) holds %s, %s%s a minute; watched for %.1f s.",
+	return heap_say(s, 0, "Process %d (%s%s%s) holds %s, %s%s a minute; watched for %s.",
 			p->pid, p->program, *p->python ? ", Python " : "", p->python,
 			bytes_text((double)p->census->rss, rss), more >= 0 ? "+" : "", bytes,
-			seconds);
+			span_text(seconds, span));
 }
 
 /* ---- the table ---- */
@@ -235,9 +247,19 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 	return err;
 }
 
-static void say_next(const struct heap_screen *s, const struct heap_shown *p)
+static void say_next(const struct heap_screen *s, const struct heap_shown *p,
+		     const struct leaders *l)
 {
-	if (s->next)
+	const struct heap_growth *first = l->own ? l->own : l->most;
+
+	if (!s->next)
+		return;
+	if (first)
+		heap_next_why(s, p->pid, first->name);
+	else if (heap_is_sampled(p->census))
+		fprintf(s->out, "Next: sudo tachbpf heap %d --since 5m --exact   # longer, and "
+			"all of it\n", p->pid);
+	else
 		fprintf(s->out, "Next: sudo tachbpf heap %d   # all that it holds, by type\n",
 			p->pid);
 }
@@ -266,7 +288,7 @@ int heap_text_growth(const struct heap_screen *s, const struct heap_shown *p)
 	if (!err)
 		err = heap_text_foot(s, p->census);
 	if (!err)
-		say_next(s, p);
+		say_next(s, p, &leaders);
 	free(list);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include "target/proc_filter_eval.h"
 
 #define PROGRAM_COLUMNS 40
+#define REFUSAL_BYTES 256
 
 /* What a reader without rights is told. */
 static const char *remedy(void)
@@ -75,7 +76,7 @@ static void refuse_named(pid_t pid, int err, pid_t below, const char *why)
 		log_error("process %d is not Python: it has no interpreter and no libpython "
 			  "(tachbpf ps lists Python processes)", pid);
 	else if (err == -EACCES || err == -EPERM)
-		log_error("process %d cannot be read: the kernel does not let this user: %s", pid,
+		log_error("process %d: the kernel does not let this user read it: %s", pid,
 			  remedy());
 	else
 		log_error("process %d cannot be read: %s", pid, *why ? why : strerror(-err));
@@ -155,26 +156,41 @@ void heap_processes_free(struct heap_processes *l)
 	*l = (struct heap_processes){ .list = NULL };
 }
 
-void heap_process_refuse(const struct heap_process *p, int err)
+/* Why a process cannot be read: text for the user, with its pid before it. */
+static const char *refusal(const struct heap_process *p, int err, char out[REFUSAL_BYTES])
 {
-	pid_t pid = p->python.tgid;
+	const char *text = NULL;
 
 	if (err == -ESRCH)
-		log_error("process %d has ended", pid);
-	else if (err == -EPERM || err == -EACCES)
-		log_error("process %d cannot be read: the kernel does not let this user: %s", pid,
-			  remedy());
+		text = "it has ended";
 	else if (err == -ENOENT)
-		log_error("process %d: no memory of Python's own allocators was found: "
-			  "PYTHONMALLOC=malloc uses the C library's malloc, in which objects "
-			  "cannot be found", pid);
+		text = "no memory of Python's own allocators was found: PYTHONMALLOC=malloc uses "
+		       "the C library's malloc, in which objects cannot be found";
 	else if (err == -ETIMEDOUT)
-		log_error("process %d does not let itself be read in time: part of its memory "
-			  "waits for another program (userfaultfd, FUSE), or the machine is busy: "
-			  "try again later", pid);
+		text = "it cannot be read in time: part of its memory waits for another program "
+		       "(userfaultfd, FUSE), or the machine is busy: try again later";
+	if (text)
+		snprintf(out, REFUSAL_BYTES, "%s", text);
+	else if (err == -EPERM || err == -EACCES)
+		snprintf(out, REFUSAL_BYTES, "the kernel does not let this user read it: %s",
+			 remedy());
 	else if (err == -EOPNOTSUPP)
-		log_error("process %d: the memory of CPython %s cannot be read yet", pid,
-			  p->python.version);
+		snprintf(out, REFUSAL_BYTES, "the memory of CPython %s cannot be read yet",
+			 p->python.version);
 	else
-		log_error("process %d cannot be read now: %s: try again", pid, strerror(-err));
+		snprintf(out, REFUSAL_BYTES, "it cannot be read now (%s): try again",
+			 strerror(-err));
+	return out;
+}
+
+void heap_process_refuse(struct heap_processes *l, const struct heap_process *p, int err,
+			 bool named)
+{
+	char text[REFUSAL_BYTES];
+
+	if (named)
+		log_error("process %d: %s", p->python.tgid, refusal(p, err, text));
+	else if (err != -ESRCH)
+		log_warn("process %d: %s", p->python.tgid, refusal(p, err, text));
+	l->failed += named;
 }

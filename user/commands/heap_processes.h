@@ -39,7 +39,11 @@ int heap_processes_find(const struct select_options *select, struct identities *
 			struct heap_processes *out);
 void heap_processes_free(struct heap_processes *l);
 
-/* Logs why a process cannot be read: err of heap_worker.h. */
-void heap_process_refuse(const struct heap_process *p, int err);
+/*
+ * Logs why a process of the list cannot be read: err of heap_worker.h. It counts as failed if it
+ * was named; otherwise it is only a warning, and nothing if it has ended.
+ */
+void heap_process_refuse(struct heap_processes *l, const struct heap_process *p, int err,
+			 bool named);
 
 #endif

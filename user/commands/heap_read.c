@@ -115,8 +115,8 @@ static void read_left_out(const struct json_member *left, struct heap_census *c)
 	c->unread = (uint64_t)number_of(&m[UNREAD]);
 }
 
-enum process_key { PID, PROGRAM, PYTHON, TIME, TOOK, RSS, POOLS, POOLS_READ, LEFT_OUT, LIMITED,
-		   TYPES, PROCESS_KEYS };
+enum process_key { PID, PROGRAM, PYTHON, TIME, TOOK, RSS, POOLS, POOLS_READ, POOL_BYTES, LEFT_OUT,
+		   LIMITED, TYPES, PROCESS_KEYS };
 
 /* Seconds as nanoseconds; 0: none, or not a time. */
 static uint64_t time_of(const struct json_member *m)
@@ -145,6 +145,7 @@ static const char *fill_process(const struct json_member m[PROCESS_KEYS],
 	c->rss = (uint64_t)number_of(&m[RSS]);
 	c->pools = (uint64_t)number_of(&m[POOLS]);
 	c->pools_read = (uint64_t)number_of(&m[POOLS_READ]);
+	c->pool_bytes = (uint64_t)number_of(&m[POOL_BYTES]);
 	c->limited = json_member_is(&m[LIMITED], JT_TRUE);
 	read_left_out(&m[LEFT_OUT], c);
 	if (!c->time_ns)
@@ -160,6 +161,7 @@ static const char *read_process(struct json_pull *j, struct heap_file *out)
 		[PYTHON] = { .key = "python" }, [TIME] = { .key = "time" },
 		[TOOK] = { .key = "took" }, [RSS] = { .key = "rss" },
 		[POOLS] = { .key = "pools" }, [POOLS_READ] = { .key = "pools_read" },
+		[POOL_BYTES] = { .key = "pool_bytes" },
 		[LEFT_OUT] = { .key = "left_out" }, [LIMITED] = { .key = "limited" },
 		[TYPES] = { .key = "types" },
 	};

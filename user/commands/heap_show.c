@@ -130,7 +130,7 @@ static int say_parts(const struct heap_screen *s, const struct heap_census *c, u
 	return *parts ? heap_say(s, 0, "Besides: %s.", parts) : 0;
 }
 
-/* The type with most bytes that is the program's own; NULL: none. */
+/* The type with most bytes that is not Python's own; NULL: none. */
 static const struct heap_row *own_row(const struct heap_census *c)
 {
 	uint32_t i;
@@ -157,7 +157,7 @@ static int say_head(const struct heap_screen *s, const struct heap_shown *p)
 		       percent(typed, c->rss));
 	fputs(colour_off(s->out), s->out);
 	if (!err && own)
-		err = heap_say(s, 0, "Of the program's own types, %s has most: %s %s, %s.",
+		err = heap_say(s, 0, "Largest type that is not Python's own: %s, %s %s, %s.",
 			       heap_name(own->name, name),
 			       heap_count_text(heap_signed(own->objects), count),
 			       text_plural(own->objects, "object", "objects"),
@@ -247,22 +247,12 @@ static const struct heap_row **sorted_rows(const struct heap_screen *s, const st
 	return rows;
 }
 
-static bool is_sampled(const struct heap_census *c)
-{
-	uint32_t i;
-
-	for (i = 0; i < c->row_cnt; i++)
-		if (c->rows[i].bytes_error || c->rows[i].objects_error)
-			return true;
-	return c->other.bytes_error;
-}
-
 static int print_table(const struct heap_screen *s, const struct heap_census *c)
 {
 	static const char *headings[COLUMNS] = { "objects", "bytes", "% RSS", "error", "type" };
 	size_t shown = limit_rows(s->limit, c->row_cnt), i;
 	const struct heap_row **rows = sorted_rows(s, c);
-	bool sampled = is_sampled(c);
+	bool sampled = heap_is_sampled(c);
 
 	if (!rows)
 		return -ENOMEM;
@@ -307,7 +297,10 @@ static int print_largest(const struct heap_screen *s, const struct heap_census *
 
 /* ---- what is not known ---- */
 
-static int say_left_out(const struct heap_screen *s, const struct heap_census *c)
+#define LEFT_OUT_BYTES 256
+
+/* " Left out: 3 pools that did not fit together."; "": nothing. */
+static const char *left_out_text(const struct heap_census *c, char out[LEFT_OUT_BYTES])
 {
 	const struct {
 		uint64_t cnt;
@@ -318,43 +311,84 @@ static int say_left_out(const struct heap_screen *s, const struct heap_census *c
 		{ c->bad_types, "block without a valid type", "blocks without a valid type" },
 		{ c->unread, "pool that could not be read", "pools that could not be read" },
 	};
-	char text[256] = "", count[HEAP_COUNT_BYTES];
+	char count[HEAP_COUNT_BYTES];
 	size_t i, at;
 
+	*out = '\0';
 	for (i = 0; i < ARRAY_SIZE(causes); i++) {
-		at = strlen(text);
+		at = strlen(out);
 		if (causes[i].cnt)
-			snprintf(text + at, sizeof(text) - at, "%s%s %s", at ? ", " : "",
+			snprintf(out + at, LEFT_OUT_BYTES - at, "%s%s %s",
+				 at ? ", " : " Left out: ",
 				 heap_count_text(heap_signed(causes[i].cnt), count),
 				 text_plural(causes[i].cnt, causes[i].one, causes[i].many));
 	}
-	return *text ? heap_say(s, 0, "Left out: %s.", text) : 0;
+	at = strlen(out);
+	if (at)
+		snprintf(out + at, LEFT_OUT_BYTES - at, ".");
+	return out;
+}
+
+/*
+ * A type whose objects are all in a few pools is missing if none of these was drawn: with a chance
+ * of 5 % if its pools are 3 of those of which one was drawn on average. Returns the bytes of these.
+ */
+static uint64_t missing_bytes(const struct heap_census *c)
+{
+	return c->pools_read ? mul_capped(c->pool_bytes, 3) / c->pools_read : 0;
+}
+
+static int say_sample(const struct heap_screen *s, const struct heap_census *c,
+		      const char *left_out)
+{
+	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
+
+	return heap_say(s, 0, "A sample: %s of %s pools were read in %.2f s (--exact: all). "
+			"Figures are right to their error 95 times in 100; a type of less than %s "
+			"may be missing.%s",
+			heap_count_text(heap_signed(c->pools_read), read),
+			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			bytes_text((double)missing_bytes(c), bytes), left_out);
+}
+
+bool heap_is_sampled(const struct heap_census *c)
+{
+	return c->pools_read + c->unread + c->bad_pools < c->pools || c->limited;
 }
 
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 {
-	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES];
-	double took = (double)c->took_ns / 1e9;
-	int err;
+	char all[HEAP_COUNT_BYTES], left_out[LEFT_OUT_BYTES];
 
-	heap_count_text(heap_signed(c->pools), all);
-	heap_count_text(heap_signed(c->pools_read), read);
-	if (!is_sampled(c) && !c->limited)
-		err = heap_say(s, 0, "All %s pools were read, in %.2f s.", all, took);
-	else
-		err = heap_say(s, 0, "It is a sample: %s of %s pools, at random, were read in "
-			       "%.2f s. A figure is right to its error 95 times in 100%s.", read,
-			       all, took, c->limited ? "; a limit ended it, --exact reads all" :
-			       "; --exact reads all");
-	return err ? err : say_left_out(s, c);
+	left_out_text(c, left_out);
+	if (heap_is_sampled(c))
+		return say_sample(s, c, left_out);
+	return heap_say(s, 0, "All %s pools were read, in %.2f s.%s",
+			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			left_out);
 }
 
-static int say_next(const struct heap_screen *s, const struct heap_shown *p)
+/* Returns true if it can be typed in a shell as it is. */
+static bool is_plain(const char *name)
 {
-	if (!s->next)
-		return 0;
-	fprintf(s->out, "Next: sudo tachbpf heap %d --since 30s   # which types grow\n", p->pid);
-	return 0;
+	return *name && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "abcdefghijklmnopqrstuvwxyz0123456789_.")];
+}
+
+void heap_next_why(const struct heap_screen *s, int32_t pid, const char *type)
+{
+	fprintf(s->out, "Next: sudo tachbpf heap %d --why %s   # who keeps them\n", pid,
+		type && is_plain(type) ? type : "TYPE");
+}
+
+static void say_next(const struct heap_screen *s, const struct heap_shown *p)
+{
+	const struct heap_row *own = own_row(p->census);
+
+	if (!s->next || !p->census->row_cnt)
+		return;
+	heap_next_why(s, p->pid, own ? own->name : p->census->rows[0].name);
+	fprintf(s->out, "      sudo tachbpf heap %d --since 30s   # which types grow\n", p->pid);
 }
 
 int heap_text_census(const struct heap_screen *s, const struct heap_shown *p)
@@ -368,5 +402,7 @@ int heap_text_census(const struct heap_screen *s, const struct heap_shown *p)
 	fputc('\n', s->out);
 	if (!err)
 		err = heap_text_foot(s, p->census);
-	return err ? err : say_next(s, p);
+	if (!err)
+		say_next(s, p);
+	return err;
 }

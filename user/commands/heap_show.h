@@ -77,6 +77,10 @@ int heap_say(const struct heap_screen *s, size_t indent, const char *format, ...
 /* Returns a hostile name as printable text, which is cut if it is longer than out. */
 #define HEAP_SHOWN_BYTES (4 * HEAP_NAME_BYTES)
 const char *heap_name(const char *name, char out[HEAP_SHOWN_BYTES]);
+/* Names the command that says who keeps objects of a type; NULL: any. */
+void heap_next_why(const struct heap_screen *s, int32_t pid, const char *type);
+/* Returns true if not all pools of the process were read. */
+bool heap_is_sampled(const struct heap_census *c);
 /* Prints what was left out of a census, and of which part it was taken. Returns 0 or -ENOMEM. */
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c);
 /* Returns what is per minute out of an amount in this many minutes. */

@@ -41,13 +41,12 @@ static bool find_chains(const struct heap_options *opts, const struct heap_why *
 
 	if (!err)
 		return true;
-	if (opts->select.all && (err == -ESRCH || err == -ENOENT))
-		return false;
-	if (err == -ENOENT)
+	if (err == -ENOENT && !opts->select.all) {
 		say_none(p, why->type);
-	else
-		heap_process_refuse(p, err);
-	l->failed++;
+		l->failed++;
+	} else if (err != -ENOENT) {
+		heap_process_refuse(l, p, err, !opts->select.all);
+	}
 	return false;
 }
 

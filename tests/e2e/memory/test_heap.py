@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from command import on_terminal, refused, run
-from processes import wait_until
+from processes import kill, wait_until
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -139,7 +139,7 @@ def test_the_first_screen(interpreter, scratch):
     assert text.startswith(f"Process {target.pid} (sessions.py"), text
     assert all(len(line) <= 80 for line in lines) and len(lines) <= 25, text
     for shown in lines, piped:
-        assert any(line.startswith(f"Of the program's own types, {SESSION} has most: ") for line in shown), shown
+        assert any(line.startswith(f"Largest type that is not Python's own: {SESSION}, ") for line in shown), shown
         assert any(line.split()[-1:] == ["bytearray"] for line in shown), shown
     assert f"sudo tachbpf heap {target.pid} --since 30s" in text
 
@@ -180,6 +180,34 @@ def test_two_censuses_are_compared(interpreter, scratch, out):
     refused(run("diff", before, after), "after.json", "at byte")
 
 
+def made_census(path, time, counts):
+    """As `heap --json` writes it: {pid: objects of app.Session}."""
+    path.write_text(json.dumps({"heap_census": 1, "processes": [
+        {"pid": pid, "program": f"worker {pid}", "time": time, "rss": cnt * 1000, "types": [
+            {"type": "app.Session", "objects": cnt, "objects_error": 0, "bytes": cnt * 100, "bytes_error": 0}]}
+        for pid, cnt in counts.items()], "failed": 0}))
+
+
+def test_censuses_of_several_processes(tmp_path):
+    """Those that are in both files; an hour lies between the two."""
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    made_census(before, 1e9, {1: 500, 2: 100, 3: 100})
+    made_census(after, 1e9 + 3600, {2: 160, 3: 700, 4: 5})
+    said = json.loads(run("diff", before, after, "--json").stdout)
+    rates = {p["pid"]: p["types"][0]["objects_per_minute"] for p in said["processes"]}
+    assert rates == {2: 1, 3: 10} and all(p["seconds"] == 3600 for p in said["processes"])
+    done = run("diff", before, after)
+    assert done.returncode == 0 and "2 processes are in only one of the two files" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["pid", "3", "2"]
+    assert "app.Session +1000 B" in done.stdout
+    made_census(after, 1e9 + 3600, {3: 700})
+    made_census(before, 1e9, {7: 100})          # restarted: it is the only one
+    text = run("diff", before, after).stdout
+    assert text.startswith("app.Session grew by 10 objects a minute (1000 B).\n") and "watched for 60.0 min" in text
+    made_census(before, 1e9, {1: 1, 2: 2})
+    refused(run("diff", before, after), "no process is in both files")
+
+
 @pytest.mark.interpreters("one")
 def test_a_stopped_process_is_seen_and_stays_stopped(interpreter, scratch):
     with Sessions(interpreter, scratch) as target:
@@ -203,6 +231,14 @@ def test_what_cannot_be_read(interpreter, scratch):
         finally:
             other.kill()
     refused(tachbpf("heap", str(other.pid)), f"no process {other.pid}")
+    program = "import time; print('ready', flush=True); time.sleep(1000)"
+    shell = subprocess.Popen(["sh", "-c", '"$@" & wait', "sh", *interpreter.command("-c", program)],
+                             stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert shell.stdout.readline() == "ready\n"
+        refused(tachbpf("heap", str(shell.pid)), f"process {shell.pid} is not Python, but it started process ")
+    finally:
+        kill(shell)
     refused(tachbpf("heap", "-a", "--comm", "no such name"), "no Python process matches the filters", status=3)
 
 
@@ -212,7 +248,7 @@ def test_it_ends_meanwhile(interpreter, scratch):
         with Recording(["heap", str(target.pid), "--since", "1h"]) as look:
             assert "the second census comes in" in look.process.stderr.readline()
             target.leave()
-            refused(look.stop(), f"process {target.pid} has ended")
+            refused(look.stop(), f"process {target.pid}: it has ended")
 
 
 @pytest.mark.interpreters("one")
