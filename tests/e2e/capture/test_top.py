@@ -198,10 +198,12 @@ def test_memory_that_grows(interpreter):
     with Holder(interpreter, 8, 1 << 20) as grows, Holder(interpreter, 8) as stays:
         began, before = time.monotonic(), rss(grows)
         top = subprocess.Popen([binary(), "top", "--json", "-i", "1", "--sort", "growth", "-p", f"{grows},{stays}"],
-                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         try:
             window = until(top, lambda w: any(p["rss_growth"] for p in w["processes"]))
             real = (rss(grows) - before) / (time.monotonic() - began) * 60
+            top.send_signal(signal.SIGINT)
+            assert top.wait(TIMEOUT) == 0, top.stderr.read()
         finally:
             kill(top)
     first, second = window["processes"]
