@@ -409,6 +409,16 @@ void heap_size_more(const struct heap_build *b, const struct heap_type *type, co
 	}
 }
 
+bool heap_has_references(const struct heap_type *type)
+{
+	static const bool data[HEAP_KIND_CNT] = {
+		[HEAP_STR] = true, [HEAP_BYTES] = true, [HEAP_INT] = true,
+		[HEAP_BYTEARRAY] = true, [HEAP_ARRAY] = true,
+	};
+
+	return !data[type->kind] || type->flags & PY_HEAP_TYPE;
+}
+
 /* ---- text ---- */
 
 /* With a comma after each thousand. */

@@ -51,6 +51,9 @@ void heap_size_begin(const struct heap_build *b, const struct heap_type *type, u
 void heap_size_more(const struct heap_build *b, const struct heap_type *type, const uint8_t *more,
 		    struct heap_size *out);
 
+/* Returns false if objects of this type have no references, only data. */
+bool heap_has_references(const struct heap_type *type);
+
 /* "12,000 items", "float64 (1000, 200)", "20,000 bytes"; "": nothing to say. */
 void heap_size_text(const struct heap_type *type, const struct heap_size *s, char *out,
 		    size_t size);

@@ -118,6 +118,7 @@ static struct heap_type *add_type(struct heap_types *t, const struct heap_type *
 		return NULL;
 	added = &(*chunk)[t->cnt % CHUNK];
 	*added = *type;
+	added->number = t->cnt;
 	*slot_of(t, type->addr, hash_of(t, type->addr)) = ++t->cnt;
 	return added;
 }
@@ -417,6 +418,16 @@ static uint32_t refs_of(const struct heap_types *t, const uint8_t *object)
 	return low >> 31 ? IMMORTAL : low;
 }
 
+/* The least that an object takes. Most of a str object is left out of compact ones. */
+static uint32_t least_bytes(const struct heap_types *t, const struct heap_type *type)
+{
+	uint32_t least = type->kind == HEAP_STR && type->basic > t->build.objects.str_ascii_data ?
+		t->build.objects.str_ascii_data : type->basic;
+
+	/* tp_basicsize may include the first item. */
+	return type->before + (least > type->item ? least - type->item : least);
+}
+
 /* A type whose objects begin `before` bytes after their memory; NULL: none. */
 static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *bytes,
 					   uint32_t len, uint32_t before, struct heap_object *out,
@@ -432,7 +443,7 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 		return NULL;
 	type = heap_types_at(t, addr);
 	*seems |= !type;
-	if (!type || type->before != before || type->before + type->basic > len + type->item)
+	if (!type || type->before != before || least_bytes(t, type) > len)
 		return NULL;
 	return type;
 }

@@ -24,6 +24,7 @@ enum heap_kind {
 };
 
 struct heap_type {
+	uint32_t number;		/* from 0 on, in the order in which they were found */
 	uint64_t addr, base;		/* base: tp_base, verified too; 0: none */
 	uint64_t flags;			/* tp_flags */
 	uint32_t basic, item;		/* tp_basicsize, tp_itemsize */
