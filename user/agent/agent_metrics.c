@@ -233,7 +233,8 @@ static void put_samples(const struct agent_metrics *m, struct metrics_text *t)
 	static const char *const types[WINDOW_KIND_CNT] = {
 		[WINDOW_CPU] = "cpu", [WINDOW_OFF_CPU] = "offcpu", [WINDOW_GIL_WAIT] = "gil",
 		[WINDOW_EXCEPTION] = "exception", [WINDOW_ALLOC_SPACE] = "alloc_space",
-		[WINDOW_INUSE_SPACE] = "inuse_space",
+		[WINDOW_INUSE_SPACE] = "inuse_space", [WINDOW_HEAP_OBJECTS] = "heap_objects",
+		[WINDOW_HEAP_SPACE] = "heap_space",
 	};
 	size_t i;
 
