@@ -52,6 +52,8 @@ struct agent_rules {
 enum agent_mode {
 	AGENT_CPU = 1 << 0, AGENT_OFFCPU = 1 << 1, AGENT_GIL = 1 << 2, AGENT_EXCEPTION = 1 << 3,
 	AGENT_MEMORY = 1 << 4, AGENT_HEAP = 1 << 5,
+	/* Those of time, of which events are samples. */
+	AGENT_TIMES = AGENT_CPU | AGENT_OFFCPU | AGENT_GIL | AGENT_EXCEPTION,
 };
 
 enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
