@@ -65,7 +65,7 @@ void heap_sum_add(struct heap_sum *s, const struct heap_census *c)
 	for (i = 0; i < cnt; i++) {
 		memcpy(name, c->rows[i].name, sizeof(name) - 1);
 		name[sizeof(name) - 1] = '\0';
-		add_row(find_row(s, name), &c->rows[i]);
+		add_row(*name ? find_row(s, name) : &s->other, &c->rows[i]);
 		inside = add_capped(inside, c->rows[i].bytes);
 	}
 	add_row(&s->other, &c->other);

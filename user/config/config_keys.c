@@ -182,7 +182,7 @@ const struct setting agent_keys[] = {
 	  .max = NS_OF_H, SAMPLING, .help = "duration of one profile" },
 	{ KEY("modes", "modes"), CHOICES_AT(modes, modes), .preset = "cpu", .restart = true,
 	  SAMPLING, .help = "what to sample: on-CPU time, off-CPU time, waits for the GIL, "
-	  "exceptions, memory by who touched it, objects on the heap by their type" },
+	  "exceptions, memory by stack, Python objects by type" },
 	{ KEY("min_wait", "min-wait"), DURATION_AT(min_wait_ns), .max = NS_OF_H, .preset = "0",
 	  .restart = true, SAMPLING, .help = "ignore shorter waits" },
 	{ KEY("memory.every", "memory-every"), SIZE_AT(memory.every_bytes), .preset = "64KiB",
