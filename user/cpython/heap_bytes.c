@@ -17,10 +17,10 @@
 #include "base/util.h"
 
 /* Offsets after sizeof(PyObject). Those of variable size begin with ob_size. */
-enum { VAR_SIZE = 0,
+enum { VAR_SIZE = 0, TP_FLAGS = 152,
        LIST_ITEMS = 8, LIST_ALLOCATED = 16,
        DICT_USED = 0, DICT_KEYS = 16, DICT_VALUES = 24,
-       ODICT_FAST_SIZE = 40,
+       ODICT_FAST_SIZE = 56,
        SET_USED = 8, SET_MASK = 16, SET_TABLE = 24, SET_SMALL = 48,
        BYTEARRAY_ALLOC = 8, BYTEARRAY_BYTES = 16,
        ARRAY_ITEMS = 8, ARRAY_ALLOCATED = 16, ARRAY_DESCR = 24,
@@ -37,7 +37,7 @@ enum { VAR_SIZE = 0,
 #define ND_ALL_DIMS_MAX 64
 
 /* What heap_size_more() gets next. */
-enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_DESCR, STEP_DIMS, STEP_STRIDES,
+enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_CACHED_KEYS, STEP_SHARED_KEYS, STEP_DESCR, STEP_DIMS, STEP_STRIDES,
 	    STEP_DTYPE };
 
 /* A copy of the beginning of an object. */
@@ -114,9 +114,6 @@ static void size_list(const struct look *l, const struct heap_type *type, struct
 {
 	out->items = field(l, VAR_SIZE);
 	own(out, field(l, LIST_ITEMS), times(field(l, LIST_ALLOCATED), 8));
-	/* A free-threaded list's array begins with its length (3.13). */
-	if (l->b->free_threaded && out->at)
-		out->owned += 8;
 }
 
 static void size_dict(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -124,9 +121,12 @@ static void size_dict(const struct look *l, const struct heap_type *type, struct
 	out->items = field(l, DICT_USED);
 	out->values = field(l, DICT_VALUES);
 	want(out, STEP_KEYS, field(l, DICT_KEYS), 8 * KEYS_WORDS);
-	if (type->kind == HEAP_ODICT)
+	if (type->kind == HEAP_ODICT) {
+		out->node_cnt = out->items < UINT32_MAX ? out->items : 0;
+		out->node_bytes = ODICT_NODE_BYTES;
 		out->owned = capped(times(field(l, ODICT_FAST_SIZE), 8) +
-				    times(out->items, ODICT_NODE_BYTES));
+				    out->node_cnt * ODICT_NODE_BYTES);
+	}
 }
 
 static void size_set(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -207,8 +207,15 @@ static void size_str(const struct look *l, const struct heap_type *type, struct 
 					    o->str_compact_data));
 		return;
 	}
-	if (field(l, o->str_compact_data - l->head))
-		out->owned = data;
+	own(out, field(l, o->str_compact_data - l->head), data);
+}
+
+/* A class owns the keys that its objects share. */
+static void size_type(const struct look *l, const struct heap_type *type, struct heap_size *out)
+{
+	size_plain(l, type, out);
+	if (field(l, TP_FLAGS) & PY_HEAP_TYPE)
+		want(out, STEP_CACHED_KEYS, out->addr + heap_cached_keys_off(l->b), 8);
 }
 
 typedef void (*size_fn)(const struct look *l, const struct heap_type *type, struct heap_size *out);
@@ -217,7 +224,7 @@ static const size_fn sizes[HEAP_KIND_CNT] = {
 	[HEAP_LIST] = size_list, [HEAP_DICT] = size_dict, [HEAP_ODICT] = size_dict,
 	[HEAP_SET] = size_set, [HEAP_STR] = size_str, [HEAP_INT] = size_int,
 	[HEAP_BYTEARRAY] = size_bytearray, [HEAP_ARRAY] = size_array, [HEAP_DEQUE] = size_deque,
-	[HEAP_NDARRAY] = size_ndarray,
+	[HEAP_NDARRAY] = size_ndarray, [HEAP_TYPE] = size_type,
 };
 
 /* ---- attributes of instances ---- */
@@ -330,6 +337,17 @@ static void more_keys(const struct heap_build *b, const uint8_t *more, struct he
 		own_values(b, out);
 }
 
+static void more_shared_keys(const struct heap_build *b, const uint8_t *more,
+			     struct heap_size *out)
+{
+	uint64_t words[KEYS_WORDS], keys = out->more;
+	bool split;
+
+	memcpy(words, more, sizeof(words));
+	want(out, STEP_DONE, 0, 0);
+	own(out, keys, keys_bytes(b, words, &split));
+}
+
 /* struct _dictvalues: capacity, size, embedded: in the object whose dict it is. */
 static void more_values(const struct heap_build *b, const uint8_t *more, struct heap_size *out)
 {
@@ -384,9 +402,18 @@ static void more_strides(const struct heap_build *b, const uint8_t *more, struct
 void heap_size_more(const struct heap_build *b, const struct heap_type *type, const uint8_t *more,
 		    struct heap_size *out)
 {
+	uint64_t keys;
+
 	switch (out->step) {
 	case STEP_KEYS:
 		more_keys(b, more, out);
+		break;
+	case STEP_CACHED_KEYS:
+		memcpy(&keys, more, sizeof(keys));
+		want(out, STEP_SHARED_KEYS, keys, 8 * KEYS_WORDS);
+		break;
+	case STEP_SHARED_KEYS:
+		more_shared_keys(b, more, out);
 		break;
 	case STEP_VALUES:
 		more_values(b, more, out);

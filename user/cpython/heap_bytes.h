@@ -27,6 +27,9 @@ struct heap_size {
 	uint64_t items;		/* of a container; of bytes, str: their length */
 	/* The memory with references that it owns, or what its data is; 0: none. */
 	uint64_t at, at_bytes;
+	/* Of owned: in pieces of this size each, wherever they are. */
+	uint64_t node_cnt;
+	uint32_t node_bytes;
 	/* Must be read to know the rest; more_bytes 0: nothing. */
 	uint64_t more;
 	uint32_t more_bytes;

@@ -206,14 +206,14 @@ static bool append_str(struct heap_types *t, uint64_t addr, char *out, size_t si
 	return out[at];
 }
 
-/* ht_qualname stands before ht_cached_keys. Up to 3.10 there is no offset of that. */
-static uint32_t qualname_off(const struct heap_types *t)
+/* Up to 3.10 it is not in struct py_object_layout. (In 3.8 a type has one more field, tp_print.) */
+uint32_t heap_cached_keys_off(const struct heap_build *build)
 {
-	const struct py_object_layout *o = &t->build.objects;
-	uint32_t off = o->type_cached_keys ? o->type_cached_keys - 8 :
-		o->minor >= 10 ? 864 : o->minor >= 8 ? 856 : 848;
+	const struct py_object_layout *o = &build->objects;
+	uint32_t off = o->type_cached_keys ? o->type_cached_keys :
+		o->minor >= 10 ? 872 : o->minor >= 9 ? 864 : o->minor >= 8 ? 872 : 856;
 
-	return off + t->walk.head - 16;
+	return off + o->str_length - 16;
 }
 
 /* "app.Session": the name of a class that is not in builtins, with its module. */
@@ -230,7 +230,7 @@ static void name_class(struct heap_types *t, uint64_t addr, const struct raw_typ
 		*name = '\0';
 	else
 		strncat(name, ".", sizeof(name) - strlen(name) - 1);
-	if (py_pointer(&t->walk, addr + qualname_off(t), &qualname) ||
+	if (py_pointer(&t->walk, addr + heap_cached_keys_off(&t->build) - 8, &qualname) ||
 	    !append_str(t, qualname, name, sizeof(name)))
 		strncat(name, type->name, sizeof(name) - strlen(name) - 1);
 	memcpy(type->name, name, sizeof(name));
@@ -308,8 +308,8 @@ static uint16_t count_values(struct heap_types *t, uint64_t addr, uint64_t flags
 
 	if (t->build.objects.minor < 11 || !(flags & PY_HEAP_TYPE) || !(flags & PY_MANAGED_DICT))
 		return 0;
-	if (py_pointer(&t->walk, addr + t->build.objects.type_cached_keys + t->walk.head - 16,
-		       &keys) || py_get(&t->walk, keys, words, sizeof(words)))
+	if (py_pointer(&t->walk, addr + heap_cached_keys_off(&t->build), &keys) ||
+	    py_get(&t->walk, keys, words, sizeof(words)))
 		return 0;
 	cnt = words[2] + words[3];	/* dk_usable, dk_nentries */
 	return words[2] < 256 && words[3] < 256 && cnt < 256 ? (uint16_t)cnt : 0;
@@ -323,10 +323,12 @@ static bool is_rooted(struct heap_types *t, uint64_t addr, uint64_t type)
 	char name[8];
 	struct raw_type r;
 
+	if (t->root && type == t->root)
+		return true;	/* also of its bases, before it is known as a type itself */
 	if (type != addr)
 		return look_up(t, type) != NULL;
 	if (t->root)
-		return t->root == addr;
+		return false;
 	if (read_type(t, addr, &r) || !(r.flags & PY_IS_TYPE) ||
 	    !read_name(t, r.name, name, sizeof(name)) || strcmp(name, "type"))
 		return false;
@@ -394,21 +396,24 @@ const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr)
 /* ---- objects ---- */
 
 #define IMMORTAL UINT32_MAX
+/* More is rather a pointer or data: then it is no object, not one with a type that is none. */
+#define SEEMS_REFS 65536u
 
 /* The reference count of an object that is alive; 0: it is none. */
 static uint32_t refs_of(const struct heap_types *t, const uint8_t *object)
 {
 	uint64_t word = word_at(object, t->walk.head - 16);
-	uint32_t low = (uint32_t)word;
+	uint32_t low = (uint32_t)word, local;
+	int64_t shared;
 
-	if (t->build.free_threaded) {	/* ob_ref_local, ob_ref_shared with two flags */
-		uint32_t local;
-
+	/* ob_ref_local, ob_ref_shared with two flags: huge if references are deferred. */
+	if (t->build.free_threaded) {
 		memcpy(&local, object + 12, sizeof(local));
 		if (local == UINT32_MAX)
 			return IMMORTAL;
-		word = (uint64_t)((int64_t)word >> 2) + local;
-		return word < IMMORTAL ? (uint32_t)word : 0;
+		/* Negative while another thread is about to merge the two. */
+		shared = ((int64_t)word >> 2) + local;
+		return shared <= 0 ? 0 : shared < IMMORTAL ? (uint32_t)shared : IMMORTAL - 1;
 	}
 	if (t->build.objects.minor < 12)
 		return word < IMMORTAL ? low : 0;
@@ -442,10 +447,20 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 	if (!may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
 		return NULL;
 	type = heap_types_at(t, addr);
-	*seems |= !type;
+	*seems |= !type && out->refs < SEEMS_REFS;
 	if (!type || type->before != before || least_bytes(t, type) > len)
 		return NULL;
 	return type;
+}
+
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out)
+{
+	bool seems = false;
+
+	out->type = type_behind(t, bytes, len, before, out, &seems);
+	out->off = before;
+	return out->type ? HEAP_OBJECT : seems ? HEAP_BAD : HEAP_RAW;
 }
 
 enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes, uint32_t len,

@@ -55,6 +55,9 @@ void heap_types_free(struct heap_types *t);
  */
 const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr);
 
+/* The offset of PyHeapTypeObject.ht_cached_keys; ht_qualname is right before it. */
+uint32_t heap_cached_keys_off(const struct heap_build *build);
+
 /* What was found; walk: for functions of walk.h and attributes.h. */
 const struct heap_build *heap_types_build(const struct heap_types *t);
 struct py_walk *heap_types_walk(struct heap_types *t);
@@ -78,6 +81,10 @@ enum heap_found {
  */
 enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 				     struct heap_object *out);
+
+/* The same if it is known that objects begin after `before` bytes. */
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out);
 
 /*
  * The object at an address, which others refer to: bytes has its first len, at least

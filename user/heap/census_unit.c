@@ -48,6 +48,10 @@ static void take_from_raw(struct taking *t, const struct heap_size *s)
 	if (s->owned && s->owned <= PYMALLOC_SMALL_MAX && s->at && heap_units_have(&t->units, s->at))
 		estimate_add(t->sums, ROW_RAW, (struct estimate_sum){
 			.objects = -1, .bytes = -(double)((s->owned + 15) / 16 * 16) });
+	if (s->node_cnt)
+		estimate_add(t->sums, ROW_RAW, (struct estimate_sum){
+			.objects = -(double)s->node_cnt,
+			.bytes = -(double)s->node_cnt * s->node_bytes });
 }
 
 void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
@@ -104,14 +108,16 @@ static void finish_pending(struct taking *t)
 	t->pending_cnt = 0;
 }
 
+/* room: bytes of the memory that was requested for it. */
 static void take_object(struct taking *t, const struct heap_object *o, uint64_t addr,
-			const uint8_t *bytes, uint32_t look, uint32_t room)
+			const uint8_t *bytes, uint32_t look, uint64_t room)
 {
 	struct heap_size s;
 
 	heap_size_begin(&t->build, o->type, addr, bytes + o->off, o->off, look - o->off, &s);
-	/* Objects whose size is not in them (frames), or is being changed. */
-	if (s.bytes > room)
+	/* What has a frame in it has no size of its own. And a size may be just changing. */
+	if (s.bytes > room || (t->build.objects.minor >= 11 &&
+			       (o->type->kind == HEAP_GENERATOR || o->type->kind == HEAP_FRAME)))
 		s.bytes = room;
 	if (heap_has_references(o->type))
 		large_scan(t, bytes + o->off, look - o->off, 1);
@@ -124,33 +130,37 @@ static void take_object(struct taking *t, const struct heap_object *o, uint64_t 
 		finish_pending(t);
 }
 
-static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint32_t block, bool bad)
+static void take_raw(struct taking *t, const uint8_t *bytes, uint32_t look, uint64_t block,
+		     bool bad)
 {
-	const struct estimate_sum sum = { .objects = 1, .bytes = block };
+	const struct estimate_sum sum = { .objects = 1, .bytes = (double)block };
 
 	estimate_add(t->sums, ROW_RAW, sum);
 	if (bad)
 		estimate_add(t->sums, ROW_BAD, sum);
-	large_scan(t, bytes, look, 1);
+	if (bytes)
+		large_scan(t, bytes, look, 1);
 }
 
 static void take_block(struct taking *t, const struct heap_blocks *b, uint32_t i)
 {
 	const uint8_t *bytes = b->bytes + (size_t)i * b->stride;
-	uint32_t requested, words = 0, look = b->look;
+	uint32_t requested = b->look, words = 0, look = b->look;
+	enum heap_found found;
 	struct heap_object o;
-	enum heap_found found = HEAP_RAW;
 
-	requested = b->block;
-	if (look >= PYMALLOC_DEBUG_BYTES && look == b->block)
-		words = pymalloc_debug_bytes(bytes, b->block, &requested);
-	bytes += words;
-	look = words ? requested : look;
-	if (!b->raw)
-		found = heap_object_in_block(t->types, bytes, look, &o);
+	if (b->block > b->look) {	/* only heads were copied */
+		requested = b->look;
+	} else {
+		words = pymalloc_debug_bytes(bytes, b->look, &requested);
+		bytes += words;
+		look = words ? requested : look;
+	}
+	found = b->before == HEAP_BEFORE_UNKNOWN ? heap_object_in_block(t->types, bytes, look, &o) :
+		heap_object_behind(t->types, bytes, look, b->before, &o);
 	if (found == HEAP_OBJECT)
 		take_object(t, &o, b->addr + (uint64_t)i * b->block + words + o.off, bytes, look,
-			    requested);
+			    b->block > b->look ? b->block : requested);
 	else
 		take_raw(t, bytes, look, b->block, found == HEAP_BAD);
 }
@@ -183,7 +193,11 @@ int taking_unit(struct taking *t, const struct heap_unit *unit)
 	estimate_begin(t->sums);
 	t->ranges_of_unit = 0;
 	for (i = 0; i < b.cnt; i++)
-		if (b.used[i / 64] >> i % 64 & 1)
+		if (!(b.used[i / 64] >> i % 64 & 1))
+			continue;
+		else if (b.raw)
+			take_raw(t, NULL, 0, b.block, false);
+		else
 			take_block(t, &b, i);
 	finish_pending(t);
 	large_finish(t);

@@ -183,7 +183,8 @@ static int read_pool(struct heap_mem *m, const struct heap_target *target,
 	*out = (struct heap_blocks){ .addr = unit->addr + PYMALLOC_HEADER_BYTES,
 				     .cnt = p.carved, .block = p.block,
 				     .bytes = bytes + PYMALLOC_HEADER_BYTES,
-				     .look = p.block, .stride = p.block, .used = used };
+				     .look = p.block, .stride = p.block, .used = used,
+				     .before = HEAP_BEFORE_UNKNOWN };
 	return 0;
 }
 
