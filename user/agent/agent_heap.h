@@ -24,7 +24,7 @@ enum agent_heap_result {
 	AGENT_HEAP_TAKEN,
 	AGENT_HEAP_ENDED,	/* the process has ended */
 	AGENT_HEAP_DENIED,	/* it may not be read */
-	AGENT_HEAP_NO_POOLS,	/* it uses none of Python's allocators, or has not begun */
+	AGENT_HEAP_NO_POOLS,	/* no memory with objects was found: its Python has not begun */
 	AGENT_HEAP_BLOCKED,	/* it blocks those who read it */
 	AGENT_HEAP_BUSY,	/* the worker could not take it, several times */
 	AGENT_HEAP_FAILED,	/* any other error */

@@ -33,7 +33,7 @@ const struct window_kind_names window_kinds[WINDOW_KIND_CNT] = {
 	/* The names in Go's heap profiles, which tools know. */
 	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false, "memory" },
 	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false, "memory" },
-	/* Not Go's inuse_space: that is memory by its stacks, with which types must not be mixed. */
+	/* Not Go's inuse_space: that is memory by stack, with which types must not be mixed. */
 	[WINDOW_HEAP_OBJECTS] = { "heap_objects", "count", false, "heap" },
 	[WINDOW_HEAP_SPACE] = { "heap_space", "bytes", false, "heap" },
 };
