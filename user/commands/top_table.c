@@ -109,7 +109,7 @@ static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool
 		enum top_cell cell;
 		size_t room;
 	} order[] = {
-		{ TOP_PYTHON, ROOM_FOR_ALL }, { TOP_GC, ROOM_FOR_ALL },
+		{ TOP_GC, ROOM_FOR_ALL },
 		{ TOP_THREADS, ROOM_FOR_ALL }, { TOP_LOST, ROOM_FOR_ALL },
 		{ TOP_GROWTH, ROOM_FOR_ALL }, { TOP_GIL, ROOM_FOR_ALL }, { TOP_RSS, ROOM_FOR_RSS },
 	};
@@ -117,6 +117,9 @@ static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool
 
 	if (!losses && sorted != TOP_LOST)
 		l->width[TOP_LOST] = 0;
+	/* A user is worth more than a version. */
+	if (room_for_texts(l, columns) < ROOM_FOR_ALL + MORE_PLACED)
+		l->width[TOP_PYTHON] = 0;
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		if (order[i].cell != sorted && room_for_texts(l, columns) < order[i].room + more)
 			l->width[order[i].cell] = 0;
