@@ -4,9 +4,10 @@
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/listobject.h, Include/cpython/dictobject.h,
  * Objects/dictobject.c (_PyDict_SizeOf()), Include/setobject.h, Objects/unicodeobject.c
- * (unicode_sizeof()), Include/bytearrayobject.h, Modules/arraymodule.c, Modules/_collectionsmodule.c
- * (dequeobject), Objects/odictobject.c, Include/internal/pycore_dict.h (_PyInlineValuesSize()); and
- * numpy/_core/include/numpy/ndarraytypes.h at v1.13.0 ... v2.3.0 (PyArrayObject_fields).
+ * (unicode_sizeof()), Include/bytearrayobject.h, Modules/arraymodule.c,
+ * Modules/_collectionsmodule.c (dequeobject), Objects/odictobject.c, Include/internal/pycore_dict.h
+ * (_PyInlineValuesSize()); and numpy/_core/include/numpy/ndarraytypes.h at v1.13.0 ... v2.3.0
+ * (PyArrayObject_fields).
  */
 #include "cpython/heap_bytes.h"
 
@@ -37,8 +38,8 @@ enum { VAR_SIZE = 0, TP_FLAGS = 152,
 #define ND_ALL_DIMS_MAX 64
 
 /* What heap_size_more() gets next. */
-enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_CACHED_KEYS, STEP_SHARED_KEYS, STEP_DESCR, STEP_DIMS, STEP_STRIDES,
-	    STEP_DTYPE };
+enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_CACHED_KEYS, STEP_SHARED_KEYS, STEP_DESCR,
+	    STEP_DIMS, STEP_STRIDES, STEP_DTYPE };
 
 /* A copy of the beginning of an object. */
 struct look {
@@ -292,7 +293,7 @@ static uint64_t keys_bytes(const struct heap_build *b, const uint64_t words[KEYS
 {
 	uint8_t log2_size = words[1] & 0xff, index_bytes = words[1] >> 8 & 0xff;
 	uint8_t kind = words[1] >> 16 & 0xff;
-	uint64_t size = words[1];
+	uint64_t size = words[1], index;
 
 	*split = false;
 	if (b->objects.minor >= 11) {
@@ -304,7 +305,8 @@ static uint64_t keys_bytes(const struct heap_build *b, const uint64_t words[KEYS
 	}
 	if (!size || size & (size - 1) || size > 1ull << 40)
 		return 0;
-	return 40 + times(size, size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= UINT32_MAX ? 4 : 8) +
+	index = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= UINT32_MAX ? 4 : 8;
+	return 40 + times(size, index) +
 	       times((size << 1) / 3, 24);
 }
 
@@ -436,6 +438,12 @@ void heap_size_more(const struct heap_build *b, const struct heap_type *type, co
 	}
 }
 
+bool heap_has_frame(const struct heap_build *b, const struct heap_type *type)
+{
+	return b->objects.minor >= 11 &&
+	       (type->kind == HEAP_GENERATOR || type->kind == HEAP_FRAME);
+}
+
 bool heap_has_references(const struct heap_type *type)
 {
 	static const bool data[HEAP_KIND_CNT] = {
@@ -452,8 +460,9 @@ bool heap_has_references(const struct heap_type *type)
 static void say_number(uint64_t n, char *out, size_t size)
 {
 	char digits[24];
-	size_t len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), i, at = 0;
+	size_t len, i, at = 0;
 
+	len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	for (i = 0; i < len && at + 2 < size; i++) {
 		if (i && !((len - i) % 3))
 			out[at++] = ',';

@@ -54,6 +54,8 @@ void heap_size_begin(const struct heap_build *b, const struct heap_type *type, u
 void heap_size_more(const struct heap_build *b, const struct heap_type *type, const uint8_t *more,
 		    struct heap_size *out);
 
+/* Returns true if a frame is in the object: its memory does not tell its size (3.11). */
+bool heap_has_frame(const struct heap_build *b, const struct heap_type *type);
 /* Returns false if objects of this type have no references, only data. */
 bool heap_has_references(const struct heap_type *type);
 

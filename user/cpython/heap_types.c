@@ -25,6 +25,10 @@ enum { TP_NAME = 8, TP_BASICSIZE = 16, TP_ITEMSIZE = 24, TP_FLAGS = 152, TP_WEAK
        TP_BASE = 240, TP_DICT = 248, TP_DICTOFFSET = 272, TP_END = 280 };
 #define HEAD_MAX 32
 
+/* Addresses of user space, unless they are limited further. */
+#define LOW 4096ull
+#define HIGH (1ull << 56)
+
 #define BASIC_MAX (1u << 20)
 #define DEPTH_MAX 40		/* of bases and types of types */
 #define VERIFY_READS 400	/* for one address, with all that it leads to */
@@ -43,6 +47,11 @@ struct heap_types {
 	uint32_t slots[SLOTS];		/* number + 1; 0: free */
 	uint64_t none[NO_TYPES];
 };
+
+bool heap_may_be_address(uint64_t addr)
+{
+	return addr >= LOW && addr < HIGH && !(addr & 7);
+}
 
 struct heap_types *heap_types_new(const struct target_mem *mem, const struct heap_build *build)
 {
@@ -70,19 +79,9 @@ void heap_types_free(struct heap_types *t)
 	free(t);
 }
 
-const struct heap_build *heap_types_build(const struct heap_types *t)
-{
-	return &t->build;
-}
-
 struct py_walk *heap_types_walk(struct heap_types *t)
 {
 	return &t->walk;
-}
-
-uint32_t heap_types_cnt(const struct heap_types *t)
-{
-	return t->cnt;
 }
 
 static struct heap_type *type_number(const struct heap_types *t, uint32_t i)
@@ -158,14 +157,9 @@ static int read_type(struct heap_types *t, uint64_t addr, struct raw_type *r)
 	return 0;
 }
 
-static bool may_be_address(uint64_t addr)
-{
-	return addr >= 4096 && addr < 1ull << 56 && !(addr & 7);
-}
-
 static bool sane(const struct heap_types *t, const struct raw_type *r)
 {
-	return may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
+	return heap_may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
 	       r->basic < BASIC_MAX && r->item >= 0 && r->item < BASIC_MAX &&
 	       r->dict_off > -65536 && r->dict_off < 65536 &&
 	       r->weaklist_off > -65536 && r->weaklist_off < 65536;
@@ -369,7 +363,7 @@ static const struct heap_type *look_up(struct heap_types *t, uint64_t addr)
 
 	if (number)
 		return type_number(t, number - 1);
-	if (*none == addr || !may_be_address(addr) || t->depth >= DEPTH_MAX)
+	if (*none == addr || !heap_may_be_address(addr) || t->depth >= DEPTH_MAX)
 		return NULL;
 	*none = addr;
 	t->depth++;
@@ -444,7 +438,7 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 	if (len < before + t->walk.head)
 		return NULL;
 	addr = word_at(bytes, before + t->walk.head - 8);
-	if (!may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
+	if (!heap_may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
 		return NULL;
 	type = heap_types_at(t, addr);
 	*seems |= !type && out->refs < SEEMS_REFS;
@@ -479,6 +473,11 @@ enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes,
 	return seems ? HEAP_BAD : HEAP_RAW;
 }
 
+bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes)
+{
+	return heap_may_be_address(word_at(bytes, t->walk.head - 8)) && refs_of(t, bytes);
+}
+
 bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		    struct heap_object *out)
 {
@@ -488,7 +487,7 @@ bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		return false;
 	addr = word_at(bytes, t->walk.head - 8);
 	*out = (struct heap_object){ .refs = refs_of(t, bytes) };
-	if (out->refs && may_be_address(addr))
+	if (out->refs && heap_may_be_address(addr))
 		out->type = heap_types_at(t, addr);
 	return out->type;
 }

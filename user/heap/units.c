@@ -66,7 +66,8 @@ int heap_units_index(struct heap_units *units)
 	size_t i;
 
 	for (i = 0; i < units->cnt; i++)
-		cnt += granules(units, &units->list[i]);
+		if (units->list[i].stratum < HEAP_WINDOWS)
+			cnt += granules(units, &units->list[i]);
 	if (cnt > 4 * HEAP_UNITS_MAX)
 		return -ENOMEM;
 	for (units->index_cap = 64; units->index_cap < 2 * cnt; )
@@ -75,7 +76,8 @@ int heap_units_index(struct heap_units *units)
 	if (!units->index)
 		return -ENOMEM;
 	for (i = 0; i < units->cnt; i++)
-		for (g = 0; g < granules(units, &units->list[i]); g++)
+		for (g = 0; units->list[i].stratum < HEAP_WINDOWS &&
+			    g < granules(units, &units->list[i]); g++)
 			*slot_of(units, units->list[i].addr / units->granule + g) =
 				(uint32_t)i + 1;
 	return 0;

@@ -17,6 +17,15 @@
  * and have blocks of the same size. For pools: the size of blocks / 8.
  */
 #define HEAP_STRATA 128u
+/*
+ * The last two are windows: memory outside of the allocator's units, where larger objects are.
+ * Those of the first kind are where mappings begin, and with them the largest objects: all are
+ * read.
+ */
+#define HEAP_WINDOWS 126u
+#define HEAP_WINDOWS_FIRST HEAP_WINDOWS
+#define HEAP_WINDOWS_OTHER 127u
+#define HEAP_WINDOW_MAX 16384u		/* bytes */
 /* Units that are known; of more than that, a random part. */
 #define HEAP_UNITS_MAX (384u * 1024)
 #define HEAP_BLOCKS_MAX 8192u
@@ -28,13 +37,14 @@ struct heap_unit {
 	uint64_t used;			/* bytes of blocks in use, if this is known without reading
 					 * them */
 	uint16_t stratum;		/* below HEAP_STRATA */
-	uint16_t tag;			/* for its allocator */
+	uint16_t tag;			/* for its allocator; of a window: bit i: its page i
+					 * is in memory */
 };
 
 struct heap_units {
 	struct heap_unit *list;
 	size_t cnt, cap;
-	double scale;			/* of how many each unit in the list stands for: 1 or more */
+	double scale;			/* how many each unit in the list stands for: >= 1 */
 	uint32_t granule;		/* addresses of units are multiples of it */
 	uint64_t bad, unread;		/* of what was looked at: no unit, not readable */
 	uint32_t *index;		/* of granules, see heap_units_have() */
