@@ -22,7 +22,8 @@
 
 static struct fake_segment f;
 static struct heap_mem m;
-static struct heap_maps maps;
+static struct heap_map map;
+static const struct heap_maps maps = { .list = &map, .cnt = 1 };
 static struct heap_units units;
 static struct heap_blocks b;
 static struct heap_target target;
@@ -35,8 +36,7 @@ static void make_room(size_t segments)
 
 	assert_ptr_equal(at, (void *)FAKE_SEGMENT);
 	assert_int_equal(heap_mem_open(&m, getpid(), 1u << 30, 60 * SECOND_NS), 0);
-	maps = (struct heap_maps){ .cnt = 0 };
-	assert_int_equal(heap_maps_add(&maps, FAKE_SEGMENT, FAKE_SEGMENT + segments * SIZE), 0);
+	map = (struct heap_map){ FAKE_SEGMENT, FAKE_SEGMENT + segments * SIZE };
 	units = (struct heap_units){ .cnt = 0 };
 	target = (struct heap_target){ .tgid = getpid(), .minor = 13, .free_threaded = true };
 }
@@ -44,7 +44,6 @@ static void make_room(size_t segments)
 static void end(size_t segments)
 {
 	heap_units_free(&units);
-	heap_maps_free(&maps);
 	heap_mem_close(&m);
 	munmap((void *)FAKE_SEGMENT, segments * SIZE);
 }
