@@ -51,14 +51,17 @@ static uint32_t row_of(struct taking *t, const struct heap_type *type)
 static bool take_known(struct taking *t, uint32_t row, const struct heap_size *s)
 {
 	struct heap_unit *u = s->owned && s->at ? heap_units_at(&t->units, s->at) : NULL;
+	double owned;
 
 	if (!u || u->stratum != HEAP_KNOWN)
 		return false;
 	if (u->owned)
 		return true;
 	u->owned = true;
-	t->known[row] += (double)s->owned;
-	t->known_bytes += (double)s->owned;
+	/* It cannot be more than the block has. */
+	owned = (double)(s->owned < u->used ? s->owned : u->used);
+	t->known[row] += owned;
+	t->known_bytes += owned;
 	t->unowned_bytes -= (double)u->used;
 	t->unowned_cnt--;
 	return true;

@@ -13,7 +13,7 @@
 #include "cpython/mimalloc.h"
 #include "heap/units.h"
 
-/* 2 TiB. Further segments are not looked at. */
+/* 2 TiB. Further segments are counted as unread. */
 #define SEGMENTS_MAX 65536u
 /* What is read of each block in a page of more than a slice. */
 #define HEAD_BYTES 1024u
@@ -110,6 +110,10 @@ static int add_segment(struct search *s, const uint8_t *header, size_t len, uint
 		s->units->bad++;
 		return 0;
 	}
+	if (s->segments >= SEGMENTS_MAX) {
+		s->units->unread++;
+		return 0;
+	}
 	s->key = segment.key;
 	s->segments++;
 	s->units->bad += segment.bad_pages;
@@ -151,8 +155,7 @@ static int look_at_map(struct search *s, const struct heap_map *map)
 	uint64_t addr = (map->start + size - 1) / size * size, bytes;
 	int err = 0;
 
-	while (addr >= map->start && addr < map->end && !err && !s->m->ended &&
-	       s->segments < SEGMENTS_MAX) {
+	while (addr >= map->start && addr < map->end && !err && !s->m->ended) {
 		err = look_at(s, map, addr, &bytes);
 		addr += bytes > size ? (bytes + size - 1) / size * size : size;
 	}
