@@ -138,14 +138,27 @@ static double worst_error(const struct taking *t)
 	return all.bytes > 0 ? worst / all.bytes : 1;
 }
 
+/*
+ * How much units of a stratum may differ, for the choice of further ones: at least this part of
+ * their bytes, so that those that were all alike so far are looked at, too.
+ */
+#define SPREAD_PART 16
+
+static double spread_of(const struct taking *t, const struct order *o, uint32_t h)
+{
+	uint64_t bytes = o->units[o->from[h]].bytes;
+
+	return estimate_spread(t->sums, h) +
+	       (double)(bytes < HEAP_UNIT_READ_MAX ? bytes : HEAP_UNIT_READ_MAX) / SPREAD_PART;
+}
+
 static void take_round(struct taking *t, struct order *o)
 {
 	double want[HEAP_STRATA], sum = 0;
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++) {
-		want[h] = units_left(o, h) ?
-			units_of(o, h) * (estimate_spread(t->sums, h) + 1) : 0;
+		want[h] = units_left(o, h) ? units_of(o, h) * spread_of(t, o, h) : 0;
 		sum += want[h];
 	}
 	for (h = 0; h < HEAP_STRATA; h++)
