@@ -338,6 +338,11 @@ void agent_heap_tick(struct agent_heap *h, uint64_t now)
 		begin_census(h, now);
 }
 
+bool agent_heap_is_open(const struct agent_heap *h)
+{
+	return h->open;
+}
+
 const struct agent_heap_counts *agent_heap_counts(const struct agent_heap *h)
 {
 	return &h->counts;
