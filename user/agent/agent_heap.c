@@ -14,9 +14,12 @@
 #include "heap/heap_worker.h"
 #include "resolve/process.h"
 
-/* Of one census. The time is also what a process that cannot be read may cost. */
+/*
+ * Of one census: with so many bytes, large heaps are sampled instead of read wholly. The time is also
+ * what a process that cannot be read may cost.
+ */
 #define CENSUS_ERROR 0.02
-#define CENSUS_BYTES (1ull << 30)
+#define CENSUS_BYTES (128ull << 20)
 #define CENSUS_NS NS_PER_S
 /* The worker says how much CPU time it took; it is not believed that it was less. */
 #define CPU_LEAST_NS NS_PER_MS
