@@ -15,7 +15,7 @@
 #include "resolve/process.h"
 
 /*
- * Of one census: with so many bytes, large heaps are sampled instead of read wholly. The time is also
+ * Of one census. Heaps of more bytes are sampled instead of being read in full. The time is also
  * what a process that cannot be read may cost.
  */
 #define CENSUS_ERROR 0.02

@@ -56,7 +56,7 @@ void agent_heap_set(struct agent_heap *h, const struct agent_heap_args *args);
 /* Does what is due. To be called often, also between windows; now: now_ns(). */
 void agent_heap_tick(struct agent_heap *h, uint64_t now);
 
-/* Returns true while a census is taken: its CPU time is not in the figures yet. */
+/* Returns true during a census, whose CPU time is not in the figures yet. */
 bool agent_heap_is_open(const struct agent_heap *h);
 
 /* Cumulative figures. */
