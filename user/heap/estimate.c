@@ -23,6 +23,8 @@
  */
 #define POISSON_MORE 3.0
 #define FEW_UNITS 40
+/* An error is at least as much as the sampled units show for this number of full ones. */
+#define UNSEEN_UNITS 2.0
 
 /* One row in one stratum. */
 struct cell {
@@ -189,11 +191,16 @@ static void add_cell(const struct estimate *e, uint32_t h, const struct cell *c,
 	}
 }
 
-/* The larger of the error by variance, and by how few units the row was seen in. */
+/*
+ * The largest of the error by variance, by what the sample cannot see if all of its units are
+ * alike, and by how few units the row was seen in.
+ */
 static double half_width(double variance, double most, const struct variance *v)
 {
 	double normal = NORMAL_95 * sqrt(variance), few;
 
+	if (v->weight > 1)
+		normal = fmax(normal, UNSEEN_UNITS * v->weight * most);
 	if (v->seen >= FEW_UNITS || v->weight <= 1)
 		return normal;
 	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * v->weight * most *
