@@ -99,9 +99,13 @@ static uint64_t census_time(const struct heap_limits *limits)
 	return limits->time_ns < TIME_NS_MAX ? limits->time_ns : TIME_NS_MAX;
 }
 
-static void terminate(char *text)
+/* Text of the worker becomes printable UTF-8 that ends. */
+static void clean(char text[HEAP_NAME_BYTES])
 {
-	text[HEAP_NAME_BYTES - 1] = '\0';
+	char copy[HEAP_NAME_BYTES];
+
+	memcpy(copy, text, sizeof(copy));
+	escape_text(copy, strnlen(copy, sizeof(copy)), text, HEAP_NAME_BYTES);
 }
 
 /* Copy an answer and make it well-formed: the worker may be compromised. */
@@ -115,13 +119,13 @@ static void take_answer(struct heap_census *out)
 	if (out->large_cnt > HEAP_LARGEST_MAX)
 		out->large_cnt = HEAP_LARGEST_MAX;
 	out->limited = *(const volatile unsigned char *)&out->limited & 1;
-	terminate(out->other.name);
+	clean(out->other.name);
 	for (i = 0; i < out->row_cnt; i++)
-		terminate(out->rows[i].name);
+		clean(out->rows[i].name);
 	for (i = 0; i < out->large_cnt; i++) {
-		terminate(out->largest[i].type);
-		terminate(out->largest[i].what);
-		terminate(out->largest[i].where);
+		clean(out->largest[i].type);
+		clean(out->largest[i].what);
+		clean(out->largest[i].where);
 	}
 }
 
