@@ -40,7 +40,7 @@ static inline uint8_t byte_of(uint64_t word)
 }
 
 /*
- * The blocks of glibc's malloc: struct malloc_chunk in malloc/malloc.c, glibc 2.17 to 2.41. Takes
+ * The blocks of glibc's malloc: struct malloc_chunk in malloc/malloc.c, glibc 2.17 to 2.43. Takes
  * those in the page; returns true if it is in a block of its own mapping.
  */
 bool page_chunks_take_mapped(const struct reading *r);
