@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * page_blocks.h - a page whose blocks are looked for, for the files page_blocks.c and page_chunks.c,
- * which are page_content_read() of page_content.h.
+ * page_blocks.h - a page whose blocks are looked for, for the files page_blocks.c and
+ * page_chunks.c, which are page_content_read() of page_content.h.
  */
 #ifndef TACHBPF_PAGE_BLOCKS_H
 #define TACHBPF_PAGE_BLOCKS_H

@@ -180,8 +180,8 @@ static bool judge_chunk(const struct reading *r, const uint8_t *next, struct chu
 }
 
 /*
- * The last block that was found in each MiB: so that the next one, in the memory behind it, is found
- * by few reads. Whether there is still a block is checked as for any other address.
+ * The last block that was found in each MiB: so that the next one, in the memory behind it, is
+ * found by few reads. Whether there is still a block is checked as for any other address.
  */
 #define ANCHORS 256u
 #define ANCHOR_SHIFT 20
@@ -257,8 +257,8 @@ static bool take_window(const struct reading *r, uint64_t first, uint64_t back, 
 }
 
 /*
- * A block that is so large that no chain leads to it: one that begins in the window, and that chunks
- * follow. Tries: there are sizes by chance.
+ * A block that is so large that no chain leads to it: one that begins in the window, and that
+ * chunks follow. Tries: there are sizes by chance.
  */
 #define FOLLOWERS 3
 #define TRIES 64
