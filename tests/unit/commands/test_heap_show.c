@@ -99,7 +99,8 @@ static void test_large_objects(void **state)
 
 	for (i = 0; i < 5; i++)
 		c->largest[i] = (struct heap_large){ .bytes = (8 - i) * MIB, .type = "dict",
-						     .what = "12,000 items", .where = "in app.CACHE" };
+						     .what = "12,000 items",
+						     .where = "in app.CACHE" };
 	c->largest[2] = (struct heap_large){ .bytes = 100, .type = "bytes" };
 	c->large_cnt = 5;
 	text = census_text(c, 80, 3, HEAP_SORT_BYTES);
