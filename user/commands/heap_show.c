@@ -391,10 +391,18 @@ static bool is_plain(const char *name)
 					   "abcdefghijklmnopqrstuvwxyz0123456789_.")];
 }
 
+/* Of a type whose name is too long for the screen, the last part will do. */
 void heap_next_why(const struct heap_screen *s, int32_t pid, const char *type)
 {
-	fprintf(s->out, "Next: sudo tachbpf heap %d --why %s   # who keeps them\n", pid,
-		type && is_plain(type) ? type : "TYPE");
+	static const char format[] = "Next: sudo tachbpf heap %d --why %s   # who keeps them\n";
+	const char *last = type ? strrchr(type, '.') : NULL;
+
+	if (!type || !is_plain(type))
+		type = "TYPE";
+	else if (last && last[1] && s->width &&
+		 (size_t)snprintf(NULL, 0, format, pid, type) > s->width)
+		type = last + 1;
+	fprintf(s->out, format, pid, type);
 }
 
 static void say_next(const struct heap_screen *s, const struct heap_shown *p)
