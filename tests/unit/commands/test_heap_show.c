@@ -240,8 +240,8 @@ static void test_alike(void **state)
 	text = growth_text(list, 3, 80);
 	assert_has(text, "django.urls.resolvers.ResolverMatch grew by 2,060 objects");
 	assert_has(text, "heap 1234 --why ResolverMatch   # who keeps them\n");
-	assert_has(growth_text(list, 3, 0), "--why django.urls.resolvers.ResolverMatch   #");
 	assert_fits(text, 80, 25);
+	assert_has(growth_text(list, 3, 0), "--why django.urls.resolvers.ResolverMatch   #");
 }
 
 /* Numbers that no process has, but a census of a hostile one may. */
