@@ -153,7 +153,7 @@ struct chains {
 	uint64_t seen;
 	uint64_t modules[CHAINS_MODULES_MAX];
 	uint32_t module_cnt;
-	uint8_t piece[];		/* CHAINS_PIECE bytes and their surroundings */
+	uint64_t piece[];		/* CHAINS_PIECE bytes and their surroundings */
 };
 
 #define CHAINS_TYPE_BIT (1u << 31)
