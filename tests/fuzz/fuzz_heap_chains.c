@@ -3,9 +3,9 @@
  * fuzz_heap_chains.c - who keeps objects, out of hostile memory.
  *
  * Input: bytes for the version and for what is special; then pokes into the memory of a process
- * that has a module, containers of all kinds and objects in them, each a u16 for where and a u16 that is
- * written there. Memory may be at every address (modulo its size), so that whatever is taken for a
- * pointer leads somewhere.
+ * that has a module, containers of all kinds and objects in them, each a u16 for where and a u16
+ * that is written there. Memory may be at every address (modulo its size), so that whatever is
+ * taken for a pointer leads somewhere.
  */
 #include "tests/fuzz/check.h"
 #include "tests/unit/heap/fake_chains.h"
