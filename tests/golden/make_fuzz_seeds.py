@@ -343,7 +343,7 @@ def page_content():
         yield pool(size, 64, [text, item, free, text, struct.pack("<3Q", 1, 5, 9)] * 10 + [text])
     chunks = b"".join(struct.pack("<QQ", 0, n | 1).ljust(n, b"\1") for n in (32, 1040, 48, 4112, 20016, 1040))
     yield chunks + struct.pack("<QQ", 0, 2**18 - len(chunks) | 1) + b"\5"
-    yield (struct.pack("<QQ", 0, 0x21002).ljust(0x21000, b"\3") + struct.pack("<QQ", 0, 0x1f002)).ljust(2**18, b"\x23")
+    yield (struct.pack("<QQ", 0, 0x5002).ljust(0x5000, b"\3") + struct.pack("<QQ", 0, 0x3002)).ljust(0x8000, b"\6")
 
 
 def tasks():
