@@ -31,12 +31,9 @@
 #include "target/inspector.h"
 
 /* Limits of a census: of a sample, and of one that reads all. */
-#define ERROR_ENOUGH 0.001
+#define ERROR_ENOUGH 0.005
 #define SAMPLE_BYTES (256ull << 20)
 #define SAMPLE_NS (1 * NS_PER_S)
-/* If the worker had less than this of a CPU in that time, the machine is busy: another try. */
-#define SAMPLE_CPU_NS (300 * NS_PER_MS)
-#define BUSY_NS (5 * NS_PER_S)
 #define EXACT_BYTES (64ull << 30)
 #define EXACT_NS (60 * NS_PER_S)
 
@@ -55,9 +52,9 @@ struct run {
 	bool in_lines;			/* one line for each process */
 };
 
-static struct heap_limits limits_of(const struct heap_options *opts, uint64_t time_ns)
+static struct heap_limits limits_of(const struct heap_options *opts)
 {
-	struct heap_limits l = { ERROR_ENOUGH, SAMPLE_BYTES, time_ns, 0 };
+	struct heap_limits l = { ERROR_ENOUGH, SAMPLE_BYTES, SAMPLE_NS, 0 };
 
 	if (opts->exact)
 		l = (struct heap_limits){ 0, EXACT_BYTES, EXACT_NS, 0 };
@@ -69,15 +66,10 @@ static struct heap_limits limits_of(const struct heap_options *opts, uint64_t ti
 /* Takes a census of process i into run->census. 0, or -errno after logging. */
 static int take_census(struct run *run, size_t i)
 {
-	struct heap_limits limits = limits_of(run->opts, SAMPLE_NS);
+	struct heap_limits limits = limits_of(run->opts);
 	const struct heap_process *p = &run->processes.list[i];
 	int err = heap_worker_census(&p->target, &limits, run->census);
 
-	if (!err && run->census->limited && run->census->cpu_ns < SAMPLE_CPU_NS &&
-	    !run->opts->exact) {
-		limits = limits_of(run->opts, BUSY_NS);
-		err = heap_worker_census(&p->target, &limits, run->census);
-	}
 	if (err)
 		heap_process_refuse(&run->processes, p, err, !run->opts->select.all);
 	return err;
