@@ -74,7 +74,6 @@ struct heap_blocks {
 struct heap_allocator {
 	const char *unit;		/* "pools", "pages" */
 	bool all_sizes;			/* no object is too large for its units */
-	uint32_t units_min;		/* of a sample: the error of fewer ones is not believed */
 	/* Add all units, or set units->scale. 0 or -errno. */
 	int (*find)(struct heap_mem *m, const struct heap_maps *maps,
 		    const struct heap_target *target, uint64_t *seed, struct heap_units *units);
