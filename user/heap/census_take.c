@@ -185,7 +185,8 @@ static bool any_left(const struct order *o)
 /* Whether the sample is as good as wanted. */
 static bool is_enough(const struct taking *t)
 {
-	return !t->whole && t->limits->error > 0 && t->mem.bytes_read - t->bytes_before >= SAMPLE_BYTES_MIN &&
+	return !t->whole && t->limits->error > 0 &&
+	       t->mem.bytes_read - t->bytes_before >= SAMPLE_BYTES_MIN &&
 	       worst_error(t) <= t->limits->error;
 }
 

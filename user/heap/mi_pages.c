@@ -82,7 +82,6 @@ static int add_page(struct search *s, const struct mimalloc_page *p)
 	if (s->free_threaded && p->tag == MIMALLOC_MEM && p->used && s->one_in == 1 &&
 	    p->block_bytes > MIMALLOC_SLICE_BYTES && p->block_bytes > p->bytes / 2)
 		unit.stratum = HEAP_KNOWN;
-
 	if (heap_random(s->seed) % s->one_in)
 		return 0;
 	err = heap_units_add(s->units, &unit);

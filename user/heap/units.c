@@ -68,7 +68,7 @@ int heap_units_index(struct heap_units *units)
 	for (i = 0; i < units->cnt; i++)
 		if (!heap_unit_is_window(&units->list[i]))
 			cnt += granules(units, &units->list[i]);
-	if (cnt > 4 * HEAP_UNITS_MAX)
+	if (cnt > HEAP_GRANULES * HEAP_UNITS_MAX)
 		return -ENOMEM;
 	for (units->index_cap = 64; units->index_cap < 2 * cnt; )
 		units->index_cap *= 2;
