@@ -27,6 +27,10 @@
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
 
+/* A mapping larger than this, and than all memory in use this many times, is sparse. */
+#define SPARSE_BYTES (1ull << 30)
+#define SPARSE_TIMES 16
+
 /* ---- the order of units ---- */
 
 struct order {
@@ -250,6 +254,29 @@ static uint64_t rss_of(pid_t tgid)
 
 /* ---- all of it ---- */
 
+/*
+ * Leave out mappings that can only be sparse, such as those that sanitizers reserve: CPython's and
+ * the C library's are not, and to find what is in sparse ones could take all of the time.
+ */
+static void drop_sparse_maps(struct taking *t)
+{
+	uint64_t most = SPARSE_TIMES * t->out->rss;
+	size_t i, cnt = 0;
+
+	most = most > SPARSE_BYTES ? most : SPARSE_BYTES;
+	for (i = 0; i < t->maps.cnt; i++) {
+		uint64_t bytes = t->maps.list[i].end - t->maps.list[i].start;
+
+		if (bytes > most) {
+			t->maps.cut = true;
+			continue;
+		}
+		t->maps.list[cnt++] = t->maps.list[i];
+		t->mapped += bytes;
+	}
+	t->maps.cnt = cnt;
+}
+
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
@@ -258,8 +285,7 @@ static int find_units(struct taking *t)
 
 	if (err)
 		return err;
-	for (i = 0; i < t->maps.cnt; i++)
-		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
+	drop_sparse_maps(t);
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
@@ -299,7 +325,7 @@ static int take(struct taking *t)
 	take_sample(t, &order);
 	if (!estimate_all_units(t->sums))
 		return -ETIMEDOUT;
-	t->out->limited = t->mem.ended;
+	t->out->limited = t->mem.ended || t->maps.cut;
 	fill_units(t);
 	fill_rows(t);
 	return 0;
