@@ -21,6 +21,8 @@
 
 /* Units of each stratum that are read first, and units between two looks at the errors. */
 #define PILOT_UNITS 32u
+/* The same of windows where mappings begin: all of them, unless a process has that many. */
+#define FIRST_WINDOWS 4096u
 #define ROUND_UNITS 512u
 /* The error is not believed before as many bytes of units were read. */
 #define SAMPLE_BYTES_MIN (64ull << 20)
@@ -160,7 +162,7 @@ static void take_sample(struct taking *t, struct order *o)
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++)
-		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
+		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? FIRST_WINDOWS : PILOT_UNITS);
 	t->bytes_before = t->mem.bytes_read;
 	while (!t->mem.ended && any_left(o) && !is_enough(t))
 		take_round(t, o);
