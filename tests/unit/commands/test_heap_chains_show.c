@@ -86,9 +86,11 @@ static void test_all_roots(void **state)
 		enum heap_root root;
 		const char *name, *said, *chain;
 	} rows[] = {
-		{ HEAP_ROOT_CLASS, "app.R.all", "kept by app.R.all, a list (an attribute of a class).",
+		{ HEAP_ROOT_CLASS, "app.R.all",
+		  "kept by app.R.all, a list (an attribute of a class).",
 		  "app.R.all (list) → app.Session" },
-		{ HEAP_ROOT_FRAME, "f() in a.py: x", "variable of a function that is running: f() in",
+		{ HEAP_ROOT_FRAME, "f() in a.py: x",
+		  "variable of a function that is running: f() in",
 		  "f() in a.py: x (list) → app.Session" },
 		{ HEAP_ROOT_SUSPENDED, "f() in a.py: x", "suspended coroutine or generator: f() in",
 		  "suspended f() in a.py: x (list) → app.Session" },
