@@ -8,7 +8,7 @@
 
 #include "base/arith.h"
 #include "base/time.h"
-#include "heap/builtin_types.h"
+#include "heap/own_types.h"
 
 /* Of a type in the first census. Types whose names have the same hash are one here. */
 struct census_first {
@@ -73,15 +73,15 @@ static uint64_t change_of(const struct census_marks *m, const struct heap_row *r
 	return r->bytes > before ? r->bytes - before : before - r->bytes;
 }
 
-/* Chooses the first `most` rows of the list that are not chosen yet; classes: only those. */
+/* Chooses the first `most` rows of the list that are not chosen yet; own: own types only. */
 static void choose(const struct heap_census *c, const struct changed *list, uint32_t cnt,
-		   bool classes, uint32_t most, bool *chosen)
+		   bool own, uint32_t most, bool *chosen)
 {
 	uint32_t i;
 
 	for (i = 0; i < cnt && most && list[i].change; i++) {
 		if (chosen[list[i].row] ||
-		    (classes && heap_type_is_builtin(c->rows[list[i].row].name)))
+		    (own && !heap_type_is_own(c->rows[list[i].row].name)))
 			continue;
 		chosen[list[i].row] = true;
 		most--;
@@ -102,7 +102,7 @@ static int choose_later(const struct census_marks *m, const struct heap_census *
 	}
 	qsort(list, cnt, sizeof(*list), compare_changed);
 	choose(c, list, cnt, false, CENSUS_CHANGED_TYPES, chosen);
-	choose(c, list, cnt, true, CENSUS_CHANGED_CLASSES, chosen);
+	choose(c, list, cnt, true, CENSUS_CHANGED_OWN, chosen);
 	free(list);
 	return 0;
 }

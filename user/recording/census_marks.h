@@ -5,8 +5,8 @@
  *
  * The first census of a file has many types, so that what has grown since is known of those that
  * come to matter later. Each further one has those with the most bytes, those that have grown or
- * shrunk most since the first, and of these, classes that are not CPython's own in places of their
- * own: a few hundred objects of a class that keep megabytes of bytearrays are small themselves.
+ * shrunk most since the first, and further ones of these that are the program's own (own_types.h):
+ * five hundred objects that keep megabytes of bytearrays are small themselves.
  */
 #ifndef TACHBPF_CENSUS_MARKS_H
 #define TACHBPF_CENSUS_MARKS_H
@@ -17,11 +17,11 @@
 #include "formats/mlyze/mlyze_marks.h"
 #include "heap/census.h"
 
-/* Limits of the first census, and of further ones: most bytes, most change, classes. */
+/* Limits of the first census, and of further ones: most bytes, most change, own types. */
 #define CENSUS_FIRST_TYPES 256
 #define CENSUS_LARGE_TYPES 12
 #define CENSUS_CHANGED_TYPES 16
-#define CENSUS_CHANGED_CLASSES 12
+#define CENSUS_CHANGED_OWN 12
 
 /* Zero-initialise. */
 struct census_marks {
