@@ -55,6 +55,7 @@ static int keep_first(struct census_marks *m, const struct heap_census *c, uint3
 		first = (struct census_first){ name_hash(&c->rows[i]), c->rows[i].bytes };
 		if (buf_add(&m->first, &first, sizeof(first)))
 			return -ENOMEM;
+		m->least = cnt < c->row_cnt ? first.bytes : 0;
 	}
 	if (cnt)
 		qsort(m->first.data, cnt, sizeof(first), compare_first);
@@ -64,13 +65,13 @@ static int keep_first(struct census_marks *m, const struct heap_census *c, uint3
 static uint64_t change_of(const struct census_marks *m, const struct heap_row *r)
 {
 	const struct census_first key = { .hash = name_hash(r) }, *found = NULL;
-	uint64_t before;
 
 	if (m->first.len)
 		found = bsearch(&key, m->first.data, m->first.len / sizeof(key), sizeof(key),
 				compare_first);
-	before = found ? found->bytes : 0;
-	return r->bytes > before ? r->bytes - before : before - r->bytes;
+	if (!found)
+		return r->bytes > m->least ? r->bytes - m->least : 0;
+	return r->bytes > found->bytes ? r->bytes - found->bytes : found->bytes - r->bytes;
 }
 
 /* Chooses the first `most` rows of the list that are not chosen yet; own: own types only. */

@@ -26,6 +26,7 @@
 /* Zero-initialise. */
 struct census_marks {
 	struct buf first;	/* struct census_first, by hash: the first census */
+	uint64_t least;		/* bytes that a type had at most which it has not; 0: it has all */
 	bool any;		/* there was one */
 };
 
