@@ -21,6 +21,8 @@
 
 /* ---- the head of a file ---- */
 
+#define HEAD_COLUMNS 13		/* "  process    " */
+
 /* Prints the start of a line: this many bytes in this many of what. */
 static void print_total(const char *name, uint64_t bytes, uint64_t cnt, const char *what)
 {
@@ -39,11 +41,13 @@ static void print_escaped(const char *before, const char *s)
 
 static void print_types(const struct mem_trace *t)
 {
-	if (!t->types.to)
-		return;
-	printf("  types      ");
-	mem_types_say(stdout, &t->types);
-	printf("\n");
+	char *text = mem_types_sentence(&t->types);
+
+	if (text) {
+		printf("  types      ");
+		text_wrap(stdout, text, HEAD_COLUMNS, text_terminal_width(stdout));
+	}
+	free(text);
 }
 
 static void print_process(const struct mem_trace *t)

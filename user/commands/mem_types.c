@@ -3,6 +3,7 @@
 #include "commands/mem_types.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes_text.h"
@@ -18,50 +19,65 @@ static const char *shown_name(const struct type_growth *g, char out[SHOWN_BYTES]
 	return escape_text(g->name, strlen(g->name), out, SHOWN_BYTES);
 }
 
-bool mem_types_say(FILE *out, const struct type_growths *g)
+char *mem_types_sentence(const struct type_growths *g)
 {
 	const struct type_growth *own, *most, *first;
-	char name[SHOWN_BYTES], bytes[BYTES_TEXT_MAX];
+	char name[SHOWN_BYTES], other[SHOWN_BYTES] = "", bytes[BYTES_TEXT_MAX];
+	char other_bytes[BYTES_TEXT_MAX] = "", *text;
+	int n;
 
 	if (!g->to)
-		return false;
+		return NULL;
 	type_growths_leaders(g, &own, &most);
 	first = own ? own : most;
-	if (!first) {
-		fprintf(out, "no type of object grew by more than the error of the censuses in "
-			"%.1f s", type_growths_seconds(g));
-		return true;
+	if (!first)
+		return asprintf(&text, "no type of object grew by more than the error of the "
+				"censuses in %.1f s", type_growths_seconds(g)) < 0 ? NULL : text;
+	if (first != most) {
+		shown_name(most, other);
+		bytes_text((double)most->more_bytes, other_bytes);
 	}
-	fprintf(out, "%s grew by %" PRId64 " %s (%s) in %.1f s", shown_name(first, name),
-		first->more_objects, first->more_objects == 1 ? "object" : "objects",
-		bytes_text((double)first->more_bytes, bytes), type_growths_seconds(g));
-	if (first != most)
-		fprintf(out, ", and with it %s by %s", shown_name(most, name),
-			bytes_text((double)most->more_bytes, bytes));
-	return true;
+	n = asprintf(&text, "%s grew by %" PRId64 " %s (%s) in %.1f s%s%s%s%s",
+		     shown_name(first, name), first->more_objects,
+		     first->more_objects == 1 ? "object" : "objects",
+		     bytes_text((double)first->more_bytes, bytes), type_growths_seconds(g),
+		     first != most ? ", and with it " : "", other, first != most ? " by " : "",
+		     other_bytes);
+	return n < 0 ? NULL : text;
 }
 
 /* ---- the table ---- */
 
 enum column { MORE_OBJECTS, MORE_BYTES, ERROR, OBJECTS, BYTES, TYPE, COLUMNS };
 
-static void print_cells(const char *const texts[COLUMNS])
+static const struct text_column columns[COLUMNS] = {
+	[MORE_OBJECTS] = { 10, CUT_RIGHT, true, true }, [MORE_BYTES] = { 10, CUT_RIGHT, true, true },
+	[ERROR] = { 10, CUT_RIGHT, true, true }, [OBJECTS] = { 10, CUT_RIGHT, true, true },
+	[BYTES] = { 10, CUT_RIGHT, true, true }, [TYPE] = { 0, CUT_LEFT, false, false },
+};
+#define WIDE_COLUMNS 80		/* from here on there is room for what there is at the end */
+#define TYPE_MIN 12
+
+/* width: of the terminal; 0: none. */
+static void print_cells(const char *const texts[COLUMNS], size_t width)
 {
-	static const struct text_column columns[COLUMNS] = {
-		[MORE_OBJECTS] = { 10, CUT_RIGHT, true, true },
-		[MORE_BYTES] = { 11, CUT_RIGHT, true, true },
-		[ERROR] = { 10, CUT_RIGHT, true, true },
-		[OBJECTS] = { 10, CUT_RIGHT, true, true },
-		[BYTES] = { 10, CUT_RIGHT, true, true },
-	};
+	size_t used = 0;
 	int i;
 
-	for (i = 0; i < COLUMNS; i++)
-		text_cell(stdout, &columns[i], texts[i], i != TYPE);
+	for (i = 0; i < COLUMNS; i++) {
+		struct text_column column = columns[i];
+
+		if ((i == OBJECTS || i == BYTES) && width && width < WIDE_COLUMNS)
+			continue;
+		if (i == TYPE && width)
+			column.width = width > used + TYPE_MIN ? width - used : TYPE_MIN;
+		text_cell(stdout, &column, texts[i], i != TYPE);
+		used += column.width + 2;
+	}
 	printf("\n");
 }
 
-static void print_row(const struct type_growth *g)
+static void print_row(const struct type_growth *g, size_t width)
 {
 	char more_objects[24], more_bytes[BYTES_TEXT_MAX + 1], error[BYTES_TEXT_MAX + 4];
 	char objects[24], bytes[BYTES_TEXT_MAX], text[BYTES_TEXT_MAX], name[SHOWN_BYTES];
@@ -76,7 +92,7 @@ static void print_row(const struct type_growth *g)
 	snprintf(error, sizeof(error), "%s%s", g->bytes_error ? "±" : "",
 		 g->bytes_error ? bytes_text((double)g->bytes_error, text) : "");
 	snprintf(objects, sizeof(objects), "%" PRIu64, g->objects);
-	print_cells(texts);
+	print_cells(texts, width);
 }
 
 void mem_types_print(const struct type_growths *g, uint32_t limit)
@@ -84,18 +100,18 @@ void mem_types_print(const struct type_growths *g, uint32_t limit)
 	static const char *const headings[COLUMNS] = {
 		"objects", "bytes", "error", "at the end", "bytes", "type",
 	};
-	size_t i, grown = 0, shown;
+	size_t width = text_terminal_width(stdout), i, grown = 0, shown;
 
 	for (i = 0; i < g->cnt; i++)
 		grown += type_has_grown(&g->list[i]);
 	if (!grown)
 		return;
 	printf("\nTypes that grew in %.1f s\n", type_growths_seconds(g));
-	print_cells(headings);
+	print_cells(headings, width);
 	shown = limit_rows(limit, grown);
 	for (i = 0, grown = 0; i < g->cnt; i++)
 		if (type_has_grown(&g->list[i]) && grown++ < shown)
-			print_row(&g->list[i]);
+			print_row(&g->list[i], width);
 	limit_print_more("", grown, shown);
 }
 

@@ -12,10 +12,10 @@
 #include "base/json.h"
 
 /*
- * Prints "app.Session grew by 492 objects (48.0 KiB) in 6.1 s, and with it bytearray by 9.3 MiB";
- * or that no type grew. Nothing, if there were no two censuses: returns false.
+ * Returns "app.Session grew by 492 objects (48.0 KiB) in 6.1 s, and with it bytearray by 9.3 MiB",
+ * or that no type grew; printable, to be freed. NULL: there were no two censuses, or no memory.
  */
-bool mem_types_say(FILE *out, const struct type_growths *g);
+char *mem_types_sentence(const struct type_growths *g);
 
 /* Prints the types that have grown as a table, at most limit of them; 0: all. */
 void mem_types_print(const struct type_growths *g, uint32_t limit);

@@ -2,12 +2,35 @@
 /* memory_hint.c - see memory_hint.h. */
 #include "commands/memory_hint.h"
 
+#include <stdarg.h>
+#include <string.h>
+
 #include "base/text.h"
+
+#define COMMAND_COLUMNS 46
 
 const char *memory_heading(bool exact)
 {
 	return exact ? "Memory that these functions allocated and that is not freed" :
 		       "Memory grew while these functions ran";
+}
+
+/* Prints a command, and what it tells if there is room. */
+static void print_command(FILE *out, size_t width, const char *what, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void print_command(FILE *out, size_t width, const char *what, const char *format, ...)
+{
+	char command[64];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	if (width && COMMAND_COLUMNS + strlen(what) + 6 > width)
+		fprintf(out, "  %s\n", command);
+	else
+		fprintf(out, "  %-*s  # %s\n", COMMAND_COLUMNS, command, what);
 }
 
 void memory_print_hint(FILE *out, uint32_t tgid, bool lives, size_t width)
@@ -21,8 +44,8 @@ void memory_print_hint(FILE *out, uint32_t tgid, bool lives, size_t width)
 	if (tgid && lives)
 		snprintf(pid, sizeof(pid), "%u", tgid);
 	if (!tgid || lives)
-		fprintf(out, "  tachbpf heap %s --since 30s                what it is that stays, by type\n",
-			pid);
-	fprintf(out, "  tachbpf -m mem --allocations -p %s -d 30  who allocated what is not freed\n",
-		pid);
+		print_command(out, width, "which objects stay, by type",
+			      "tachbpf heap %s --since 30s", pid);
+	print_command(out, width, "who allocates what is not freed",
+		      "tachbpf -m mem --allocations -p %s -d 30", pid);
 }

@@ -95,14 +95,18 @@ static struct census_file *most_grown(const struct profile_set *set)
 static void print_sentence(const struct census_file *c, bool name_process)
 {
 	const char *comm = c->notes.comm ? c->notes.comm : "";
-	char shown[4 * PROC_COMM_MAX];
+	char shown[4 * PROC_COMM_MAX], *text = mem_types_sentence(&c->growths), *line = NULL;
+	int n = -1;
 
-	fprintf(stderr, "Objects: ");
-	if (name_process)
-		fprintf(stderr, "process %u (%s): ", c->notes.pid,
-			escape_text(comm, strlen(comm), shown, sizeof(shown)));
-	mem_types_say(stderr, &c->growths);
-	fprintf(stderr, "\n");
+	escape_text(comm, strlen(comm), shown, sizeof(shown));
+	if (text && name_process)
+		n = asprintf(&line, "Objects: process %u (%s): %s", c->notes.pid, shown, text);
+	else if (text)
+		n = asprintf(&line, "Objects: %s", text);
+	if (n >= 0)
+		text_wrap(stderr, line, 0, text_terminal_width(stderr));
+	free(n >= 0 ? line : NULL);
+	free(text);
 }
 
 void record_print_types(const struct input_options *input, struct record_memory *out)
