@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
+#include "heap/heap_worker.h"
 #include "host/privileges.h"
 #include "memory/page_check.h"
 #include "memory/reader.h"
@@ -28,6 +29,7 @@ size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTU
 		{ CAPTURE_MEMORY, &page_check_kind },
 		{ CAPTURE_BLOCKS | CAPTURE_PROBES, &prober_kind },
 		{ CAPTURE_DEBUGINFOD, &native_debug_kind },
+		{ CAPTURE_CENSUS, &heap_worker_kind },
 	};
 	size_t cnt = 0, i;
 
