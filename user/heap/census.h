@@ -27,6 +27,7 @@ struct heap_target {
 	pid_t tgid;
 	uint8_t minor;			/* 3.minor */
 	bool free_threaded, debug, trace_refs;
+	bool musl;			/* the C library; else glibc */
 	uint64_t runtime, interps;	/* as in struct py_proc; 0: unknown */
 	struct py_layout layout;
 	struct py_object_layout objects;
