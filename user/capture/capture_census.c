@@ -123,7 +123,8 @@ static void begin_census(struct capture_census *c, struct process *p, struct cen
 		.tgid = process_tgid(p), .minor = img->minor,
 		.free_threaded = img->free_threaded, .debug = img->debug,
 		.trace_refs = img->trace_refs, .runtime = py ? py->runtime : 0,
-		.interps = process_interps(p), .layout = img->layout, .objects = img->objects,
+		.interps = process_interps(p), .musl = process_has_musl(p),
+		.layout = img->layout, .objects = img->objects,
 	};
 
 	its.seed = c->seed = hash_u64(c->seed + now);
