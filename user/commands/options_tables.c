@@ -76,6 +76,10 @@ static const struct setting_word modes[] = {
 static const struct setting_word natives[] = {
 	{ "full", NATIVE_FULL }, { "lines", NATIVE_LINES }, { 0 }
 };
+static const struct setting_word heap_sorts[] = {
+	{ "bytes", HEAP_SORT_BYTES }, { "objects", HEAP_SORT_OBJECTS },
+	{ "growth", HEAP_SORT_GROWTH }, { 0 }
+};
 static const struct setting_word signals[] = { { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { 0 } };
 /* For those who complete: type_status takes them from profile_status_parse(). */
 static const struct setting_word statuses[] = {
@@ -380,6 +384,32 @@ const struct setting options_dump[] = {
 	{ 0 }
 };
 
+const struct setting options_heap[] = {
+	{ 'a', "all", NULL, SELECTION_OF_LOOK, "every Python process on this host: one line each",
+	  FLAG(select.all) },
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_LOOK, "these processes, same as PID alone",
+	  PIDS },
+	USE(conditions),
+	USE(exclusions),
+	{ 0, "since", "TIME", "Growth", "show what grows: take a second census after 30s, 5m; "
+	  "Ctrl-C takes it at once", SECONDS(heap.since_s) },
+	{ 0, "why", "TYPE", "References", "show who keeps the objects of this type, such as "
+	  "app.Session or dict: the chains of references to them", &setting_text,
+	  AT(heap.why) },
+	{ 0, "values", NULL, "References", "name keys of dicts even if they are data: this shows "
+	  "the process' data", FLAG(heap.values) },
+	{ 0, "exact", NULL, "Census", "read all objects instead of a random sample: slower",
+	  FLAG(heap.exact) },
+	{ 0, "sort", "KEY", IN_ROWS, "bytes (default) or objects; with --since: growth (default, "
+	  "of bytes) or objects", CHOICE(heap.sort, heap_sorts) },
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 10)",
+	  NUMBER(heap.limit), .preset = "10" },
+	{ 0, "json", NULL, OUTPUT, "print JSON, always with all types; tachbpf diff compares two "
+	  "of these", FLAG(heap.json) },
+	USE(general),
+	{ 0 }
+};
+
 const struct setting options_info[] = {
 	USE(input),
 	{ 0, "verify", NULL, OUTPUT, "verify every byte instead, and report whether the files are "
@@ -545,7 +575,8 @@ const struct setting options_completion[] = { USE(general), { 0 } };
 #define BEGINS_WITH(command, member)                                                               \
 	(offsetof(struct options, command.member) == offsetof(struct options, member))
 _Static_assert(BEGINS_WITH(record, select) && BEGINS_WITH(top, select) &&
-	       BEGINS_WITH(dump, select) && BEGINS_WITH(ps, select), "they choose processes");
+	       BEGINS_WITH(dump, select) && BEGINS_WITH(heap, select) &&
+	       BEGINS_WITH(ps, select), "they choose processes");
 _Static_assert(BEGINS_WITH(info, input) && BEGINS_WITH(report, input) &&
 	       BEGINS_WITH(convert, input) && BEGINS_WITH(mem, input) &&
 	       BEGINS_WITH(merge, input) &&

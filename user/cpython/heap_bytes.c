@@ -4,9 +4,10 @@
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/listobject.h, Include/cpython/dictobject.h,
  * Objects/dictobject.c (_PyDict_SizeOf()), Include/setobject.h, Objects/unicodeobject.c
- * (unicode_sizeof()), Include/bytearrayobject.h, Modules/arraymodule.c, Modules/_collectionsmodule.c
- * (dequeobject), Objects/odictobject.c, Include/internal/pycore_dict.h (_PyInlineValuesSize()); and
- * numpy/_core/include/numpy/ndarraytypes.h at v1.13.0 ... v2.3.0 (PyArrayObject_fields).
+ * (unicode_sizeof()), Include/bytearrayobject.h, Modules/arraymodule.c,
+ * Modules/_collectionsmodule.c (dequeobject), Objects/odictobject.c, Include/internal/pycore_dict.h
+ * (_PyInlineValuesSize()); and numpy/_core/include/numpy/ndarraytypes.h at v1.13.0 ... v2.3.0
+ * (PyArrayObject_fields).
  */
 #include "cpython/heap_bytes.h"
 
@@ -17,10 +18,10 @@
 #include "base/util.h"
 
 /* Offsets after sizeof(PyObject). Those of variable size begin with ob_size. */
-enum { VAR_SIZE = 0,
+enum { VAR_SIZE = 0, TP_FLAGS = 152,
        LIST_ITEMS = 8, LIST_ALLOCATED = 16,
        DICT_USED = 0, DICT_KEYS = 16, DICT_VALUES = 24,
-       ODICT_FAST_SIZE = 40,
+       ODICT_FAST_SIZE = 56,
        SET_USED = 8, SET_MASK = 16, SET_TABLE = 24, SET_SMALL = 48,
        BYTEARRAY_ALLOC = 8, BYTEARRAY_BYTES = 16,
        ARRAY_ITEMS = 8, ARRAY_ALLOCATED = 16, ARRAY_DESCR = 24,
@@ -37,8 +38,8 @@ enum { VAR_SIZE = 0,
 #define ND_ALL_DIMS_MAX 64
 
 /* What heap_size_more() gets next. */
-enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_DESCR, STEP_DIMS, STEP_STRIDES,
-	    STEP_DTYPE };
+enum step { STEP_DONE, STEP_KEYS, STEP_VALUES, STEP_CACHED_KEYS, STEP_SHARED_KEYS, STEP_DESCR,
+	    STEP_DIMS, STEP_STRIDES, STEP_DTYPE };
 
 /* A copy of the beginning of an object. */
 struct look {
@@ -114,9 +115,6 @@ static void size_list(const struct look *l, const struct heap_type *type, struct
 {
 	out->items = field(l, VAR_SIZE);
 	own(out, field(l, LIST_ITEMS), times(field(l, LIST_ALLOCATED), 8));
-	/* A free-threaded list's array begins with its length (3.13). */
-	if (l->b->free_threaded && out->at)
-		out->owned += 8;
 }
 
 static void size_dict(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -124,9 +122,12 @@ static void size_dict(const struct look *l, const struct heap_type *type, struct
 	out->items = field(l, DICT_USED);
 	out->values = field(l, DICT_VALUES);
 	want(out, STEP_KEYS, field(l, DICT_KEYS), 8 * KEYS_WORDS);
-	if (type->kind == HEAP_ODICT)
+	if (type->kind == HEAP_ODICT) {
+		out->node_cnt = out->items < UINT32_MAX ? out->items : 0;
+		out->node_bytes = ODICT_NODE_BYTES;
 		out->owned = capped(times(field(l, ODICT_FAST_SIZE), 8) +
-				    times(out->items, ODICT_NODE_BYTES));
+				    out->node_cnt * ODICT_NODE_BYTES);
+	}
 }
 
 static void size_set(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -207,8 +208,15 @@ static void size_str(const struct look *l, const struct heap_type *type, struct 
 					    o->str_compact_data));
 		return;
 	}
-	if (field(l, o->str_compact_data - l->head))
-		out->owned = data;
+	own(out, field(l, o->str_compact_data - l->head), data);
+}
+
+/* A class owns the keys that its objects share. */
+static void size_type(const struct look *l, const struct heap_type *type, struct heap_size *out)
+{
+	size_plain(l, type, out);
+	if (field(l, TP_FLAGS) & PY_HEAP_TYPE)
+		want(out, STEP_CACHED_KEYS, out->addr + heap_cached_keys_off(l->b), 8);
 }
 
 typedef void (*size_fn)(const struct look *l, const struct heap_type *type, struct heap_size *out);
@@ -217,7 +225,7 @@ static const size_fn sizes[HEAP_KIND_CNT] = {
 	[HEAP_LIST] = size_list, [HEAP_DICT] = size_dict, [HEAP_ODICT] = size_dict,
 	[HEAP_SET] = size_set, [HEAP_STR] = size_str, [HEAP_INT] = size_int,
 	[HEAP_BYTEARRAY] = size_bytearray, [HEAP_ARRAY] = size_array, [HEAP_DEQUE] = size_deque,
-	[HEAP_NDARRAY] = size_ndarray,
+	[HEAP_NDARRAY] = size_ndarray, [HEAP_TYPE] = size_type,
 };
 
 /* ---- attributes of instances ---- */
@@ -285,7 +293,7 @@ static uint64_t keys_bytes(const struct heap_build *b, const uint64_t words[KEYS
 {
 	uint8_t log2_size = words[1] & 0xff, index_bytes = words[1] >> 8 & 0xff;
 	uint8_t kind = words[1] >> 16 & 0xff;
-	uint64_t size = words[1];
+	uint64_t size = words[1], index;
 
 	*split = false;
 	if (b->objects.minor >= 11) {
@@ -297,7 +305,8 @@ static uint64_t keys_bytes(const struct heap_build *b, const uint64_t words[KEYS
 	}
 	if (!size || size & (size - 1) || size > 1ull << 40)
 		return 0;
-	return 40 + times(size, size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= UINT32_MAX ? 4 : 8) +
+	index = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= UINT32_MAX ? 4 : 8;
+	return 40 + times(size, index) +
 	       times((size << 1) / 3, 24);
 }
 
@@ -328,6 +337,17 @@ static void more_keys(const struct heap_build *b, const uint8_t *more, struct he
 		want(out, STEP_VALUES, out->values, 8);
 	else
 		own_values(b, out);
+}
+
+static void more_shared_keys(const struct heap_build *b, const uint8_t *more,
+			     struct heap_size *out)
+{
+	uint64_t words[KEYS_WORDS], keys = out->more;
+	bool split;
+
+	memcpy(words, more, sizeof(words));
+	want(out, STEP_DONE, 0, 0);
+	own(out, keys, keys_bytes(b, words, &split));
 }
 
 /* struct _dictvalues: capacity, size, embedded: in the object whose dict it is. */
@@ -384,9 +404,18 @@ static void more_strides(const struct heap_build *b, const uint8_t *more, struct
 void heap_size_more(const struct heap_build *b, const struct heap_type *type, const uint8_t *more,
 		    struct heap_size *out)
 {
+	uint64_t keys;
+
 	switch (out->step) {
 	case STEP_KEYS:
 		more_keys(b, more, out);
+		break;
+	case STEP_CACHED_KEYS:
+		memcpy(&keys, more, sizeof(keys));
+		want(out, STEP_SHARED_KEYS, keys, 8 * KEYS_WORDS);
+		break;
+	case STEP_SHARED_KEYS:
+		more_shared_keys(b, more, out);
 		break;
 	case STEP_VALUES:
 		more_values(b, more, out);
@@ -409,6 +438,12 @@ void heap_size_more(const struct heap_build *b, const struct heap_type *type, co
 	}
 }
 
+bool heap_has_frame(const struct heap_build *b, const struct heap_type *type)
+{
+	return b->objects.minor >= 11 &&
+	       (type->kind == HEAP_GENERATOR || type->kind == HEAP_FRAME);
+}
+
 bool heap_has_references(const struct heap_type *type)
 {
 	static const bool data[HEAP_KIND_CNT] = {
@@ -425,8 +460,9 @@ bool heap_has_references(const struct heap_type *type)
 static void say_number(uint64_t n, char *out, size_t size)
 {
 	char digits[24];
-	size_t len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n), i, at = 0;
+	size_t len, i, at = 0;
 
+	len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
 	for (i = 0; i < len && at + 2 < size; i++) {
 		if (i && !((len - i) % 3))
 			out[at++] = ',';

@@ -27,6 +27,9 @@ struct heap_size {
 	uint64_t items;		/* of a container; of bytes, str: their length */
 	/* The memory with references that it owns, or what its data is; 0: none. */
 	uint64_t at, at_bytes;
+	/* Of owned: in pieces of this size each, wherever they are. */
+	uint64_t node_cnt;
+	uint32_t node_bytes;
 	/* Must be read to know the rest; more_bytes 0: nothing. */
 	uint64_t more;
 	uint32_t more_bytes;
@@ -51,6 +54,8 @@ void heap_size_begin(const struct heap_build *b, const struct heap_type *type, u
 void heap_size_more(const struct heap_build *b, const struct heap_type *type, const uint8_t *more,
 		    struct heap_size *out);
 
+/* Returns true if a frame is in the object: its memory does not tell its size (3.11). */
+bool heap_has_frame(const struct heap_build *b, const struct heap_type *type);
 /* Returns false if objects of this type have no references, only data. */
 bool heap_has_references(const struct heap_type *type);
 

@@ -25,6 +25,10 @@ enum { TP_NAME = 8, TP_BASICSIZE = 16, TP_ITEMSIZE = 24, TP_FLAGS = 152, TP_WEAK
        TP_BASE = 240, TP_DICT = 248, TP_DICTOFFSET = 272, TP_END = 280 };
 #define HEAD_MAX 32
 
+/* Addresses of user space, unless they are limited further. */
+#define LOW 4096ull
+#define HIGH (1ull << 56)
+
 #define BASIC_MAX (1u << 20)
 #define DEPTH_MAX 40		/* of bases and types of types */
 #define VERIFY_READS 400	/* for one address, with all that it leads to */
@@ -43,6 +47,11 @@ struct heap_types {
 	uint32_t slots[SLOTS];		/* number + 1; 0: free */
 	uint64_t none[NO_TYPES];
 };
+
+bool heap_may_be_address(uint64_t addr)
+{
+	return addr >= LOW && addr < HIGH && !(addr & 7);
+}
 
 struct heap_types *heap_types_new(const struct target_mem *mem, const struct heap_build *build)
 {
@@ -70,19 +79,9 @@ void heap_types_free(struct heap_types *t)
 	free(t);
 }
 
-const struct heap_build *heap_types_build(const struct heap_types *t)
-{
-	return &t->build;
-}
-
 struct py_walk *heap_types_walk(struct heap_types *t)
 {
 	return &t->walk;
-}
-
-uint32_t heap_types_cnt(const struct heap_types *t)
-{
-	return t->cnt;
 }
 
 static struct heap_type *type_number(const struct heap_types *t, uint32_t i)
@@ -158,14 +157,9 @@ static int read_type(struct heap_types *t, uint64_t addr, struct raw_type *r)
 	return 0;
 }
 
-static bool may_be_address(uint64_t addr)
-{
-	return addr >= 4096 && addr < 1ull << 56 && !(addr & 7);
-}
-
 static bool sane(const struct heap_types *t, const struct raw_type *r)
 {
-	return may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
+	return heap_may_be_address(r->type) && r->name && r->basic >= t->walk.head &&
 	       r->basic < BASIC_MAX && r->item >= 0 && r->item < BASIC_MAX &&
 	       r->dict_off > -65536 && r->dict_off < 65536 &&
 	       r->weaklist_off > -65536 && r->weaklist_off < 65536;
@@ -206,14 +200,14 @@ static bool append_str(struct heap_types *t, uint64_t addr, char *out, size_t si
 	return out[at];
 }
 
-/* ht_qualname stands before ht_cached_keys. Up to 3.10 there is no offset of that. */
-static uint32_t qualname_off(const struct heap_types *t)
+/* Up to 3.10 it is not in struct py_object_layout. (In 3.8 a type has one more field, tp_print.) */
+uint32_t heap_cached_keys_off(const struct heap_build *build)
 {
-	const struct py_object_layout *o = &t->build.objects;
-	uint32_t off = o->type_cached_keys ? o->type_cached_keys - 8 :
-		o->minor >= 10 ? 864 : o->minor >= 8 ? 856 : 848;
+	const struct py_object_layout *o = &build->objects;
+	uint32_t off = o->type_cached_keys ? o->type_cached_keys :
+		o->minor >= 10 ? 872 : o->minor >= 9 ? 864 : o->minor >= 8 ? 872 : 856;
 
-	return off + t->walk.head - 16;
+	return off + o->str_length - 16;
 }
 
 /* "app.Session": the name of a class that is not in builtins, with its module. */
@@ -230,7 +224,7 @@ static void name_class(struct heap_types *t, uint64_t addr, const struct raw_typ
 		*name = '\0';
 	else
 		strncat(name, ".", sizeof(name) - strlen(name) - 1);
-	if (py_pointer(&t->walk, addr + qualname_off(t), &qualname) ||
+	if (py_pointer(&t->walk, addr + heap_cached_keys_off(&t->build) - 8, &qualname) ||
 	    !append_str(t, qualname, name, sizeof(name)))
 		strncat(name, type->name, sizeof(name) - strlen(name) - 1);
 	memcpy(type->name, name, sizeof(name));
@@ -308,8 +302,8 @@ static uint16_t count_values(struct heap_types *t, uint64_t addr, uint64_t flags
 
 	if (t->build.objects.minor < 11 || !(flags & PY_HEAP_TYPE) || !(flags & PY_MANAGED_DICT))
 		return 0;
-	if (py_pointer(&t->walk, addr + t->build.objects.type_cached_keys + t->walk.head - 16,
-		       &keys) || py_get(&t->walk, keys, words, sizeof(words)))
+	if (py_pointer(&t->walk, addr + heap_cached_keys_off(&t->build), &keys) ||
+	    py_get(&t->walk, keys, words, sizeof(words)))
 		return 0;
 	cnt = words[2] + words[3];	/* dk_usable, dk_nentries */
 	return words[2] < 256 && words[3] < 256 && cnt < 256 ? (uint16_t)cnt : 0;
@@ -323,10 +317,12 @@ static bool is_rooted(struct heap_types *t, uint64_t addr, uint64_t type)
 	char name[8];
 	struct raw_type r;
 
+	if (t->root && type == t->root)
+		return true;	/* also of its bases, before it is known as a type itself */
 	if (type != addr)
 		return look_up(t, type) != NULL;
 	if (t->root)
-		return t->root == addr;
+		return false;
 	if (read_type(t, addr, &r) || !(r.flags & PY_IS_TYPE) ||
 	    !read_name(t, r.name, name, sizeof(name)) || strcmp(name, "type"))
 		return false;
@@ -367,7 +363,7 @@ static const struct heap_type *look_up(struct heap_types *t, uint64_t addr)
 
 	if (number)
 		return type_number(t, number - 1);
-	if (*none == addr || !may_be_address(addr) || t->depth >= DEPTH_MAX)
+	if (*none == addr || !heap_may_be_address(addr) || t->depth >= DEPTH_MAX)
 		return NULL;
 	*none = addr;
 	t->depth++;
@@ -394,21 +390,24 @@ const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr)
 /* ---- objects ---- */
 
 #define IMMORTAL UINT32_MAX
+/* More is rather a pointer or data: then it is no object, not one with a type that is none. */
+#define SEEMS_REFS 65536u
 
 /* The reference count of an object that is alive; 0: it is none. */
 static uint32_t refs_of(const struct heap_types *t, const uint8_t *object)
 {
 	uint64_t word = word_at(object, t->walk.head - 16);
-	uint32_t low = (uint32_t)word;
+	uint32_t low = (uint32_t)word, local;
+	int64_t shared;
 
-	if (t->build.free_threaded) {	/* ob_ref_local, ob_ref_shared with two flags */
-		uint32_t local;
-
+	/* ob_ref_local, ob_ref_shared with two flags: huge if references are deferred. */
+	if (t->build.free_threaded) {
 		memcpy(&local, object + 12, sizeof(local));
 		if (local == UINT32_MAX)
 			return IMMORTAL;
-		word = (uint64_t)((int64_t)word >> 2) + local;
-		return word < IMMORTAL ? (uint32_t)word : 0;
+		/* Negative while another thread is about to merge the two. */
+		shared = ((int64_t)word >> 2) + local;
+		return shared <= 0 ? 0 : shared < IMMORTAL ? (uint32_t)shared : IMMORTAL - 1;
 	}
 	if (t->build.objects.minor < 12)
 		return word < IMMORTAL ? low : 0;
@@ -439,13 +438,23 @@ static const struct heap_type *type_behind(struct heap_types *t, const uint8_t *
 	if (len < before + t->walk.head)
 		return NULL;
 	addr = word_at(bytes, before + t->walk.head - 8);
-	if (!may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
+	if (!heap_may_be_address(addr) || !(out->refs = refs_of(t, bytes + before)))
 		return NULL;
 	type = heap_types_at(t, addr);
-	*seems |= !type;
+	*seems |= !type && out->refs < SEEMS_REFS;
 	if (!type || type->before != before || least_bytes(t, type) > len)
 		return NULL;
 	return type;
+}
+
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out)
+{
+	bool seems = false;
+
+	out->type = type_behind(t, bytes, len, before, out, &seems);
+	out->off = before;
+	return out->type ? HEAP_OBJECT : seems ? HEAP_BAD : HEAP_RAW;
 }
 
 enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes, uint32_t len,
@@ -464,6 +473,11 @@ enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes,
 	return seems ? HEAP_BAD : HEAP_RAW;
 }
 
+bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes)
+{
+	return heap_may_be_address(word_at(bytes, t->walk.head - 8)) && refs_of(t, bytes);
+}
+
 bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		    struct heap_object *out)
 {
@@ -473,7 +487,7 @@ bool heap_object_at(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 		return false;
 	addr = word_at(bytes, t->walk.head - 8);
 	*out = (struct heap_object){ .refs = refs_of(t, bytes) };
-	if (out->refs && may_be_address(addr))
+	if (out->refs && heap_may_be_address(addr))
 		out->type = heap_types_at(t, addr);
 	return out->type;
 }

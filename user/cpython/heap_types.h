@@ -55,15 +55,19 @@ void heap_types_free(struct heap_types *t);
  */
 const struct heap_type *heap_types_at(struct heap_types *t, uint64_t addr);
 
-/* What was found; walk: for functions of walk.h and attributes.h. */
-const struct heap_build *heap_types_build(const struct heap_types *t);
+/* The offset of PyHeapTypeObject.ht_cached_keys; ht_qualname is right before it. */
+uint32_t heap_cached_keys_off(const struct heap_build *build);
+
+/* Returns true if this may be the address of an object. */
+bool heap_may_be_address(uint64_t addr);
+
+/* For functions of walk.h and attributes.h. */
 struct py_walk *heap_types_walk(struct heap_types *t);
-uint32_t heap_types_cnt(const struct heap_types *t);
 
 struct heap_object {
 	const struct heap_type *type;
 	uint32_t off;			/* of the object in its block: type->before */
-	uint32_t refs;			/* reference count, at most UINT32_MAX; UINT32_MAX: immortal */
+	uint32_t refs;			/* reference count; UINT32_MAX: immortal */
 };
 
 enum heap_found {
@@ -72,12 +76,19 @@ enum heap_found {
 	HEAP_BAD,		/* looks like an object, but its type is none */
 };
 
+/* Returns true if bytes, sizeof(PyObject) of them, may be an object's head: to be checked. */
+bool heap_seems_object(const struct heap_types *t, const uint8_t *bytes);
+
 /*
  * The object in a block in use; bytes: a copy of its len bytes without debug words, if there are
  * any (pymalloc_debug_bytes()).
  */
 enum heap_found heap_object_in_block(struct heap_types *t, const uint8_t *bytes, uint32_t len,
 				     struct heap_object *out);
+
+/* The same if it is known that objects begin after `before` bytes. */
+enum heap_found heap_object_behind(struct heap_types *t, const uint8_t *bytes, uint32_t len,
+				   uint32_t before, struct heap_object *out);
 
 /*
  * The object at an address, which others refer to: bytes has its first len, at least

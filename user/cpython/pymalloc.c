@@ -2,9 +2,10 @@
 /*
  * pymalloc.c - see pymalloc.h.
  *
- * Sources, at v3.6.15 ... v3.15.0: Objects/obmalloc.c (struct pool_header, allocate_from_new_pool(),
- * _PyMem_DebugRawAlloc()), from 3.12 on Include/internal/pycore_obmalloc.h. Sizes are multiples of
- * 8 in 3.6 and early releases of 3.7, of 16 since then; a header shows which it is.
+ * Sources, at v3.6.15 ... v3.15.0: Objects/obmalloc.c (struct pool_header,
+ * allocate_from_new_pool(), _PyMem_DebugRawAlloc()), from 3.12 on
+ * Include/internal/pycore_obmalloc.h. Sizes are multiples of 8 in 3.6 and early releases of 3.7, of
+ * 16 since then; a header shows which it is.
  */
 #include "cpython/pymalloc.h"
 

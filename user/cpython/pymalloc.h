@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pymalloc.h - the pools of CPython's allocator for small objects: which memory is a pool, and which
- * of its blocks are in use.
+ * pymalloc.h - the pools of CPython's allocator for small objects: which memory is a pool, and
+ * which of its blocks are in use.
  *
  * Everything is found in copies of memory, without the interpreter's symbols. The memory is hostile
  * and may change while it is copied.

@@ -3,10 +3,11 @@
  * census_take.c - see taking.h: a census from its beginning to its end: which units are read, and
  * in what order.
  *
- * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show how
- * much its units differ. Then units are taken where they differ most, until the error is as small as
- * wanted, or a limit ends it. All of these limits are known before a unit is read, so its choice
- * does not depend on what is in it.
+ * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show
+ * how much its units differ. Then units are taken where they differ most, until the error is as
+ * small as wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread
+ * over addresses, from a random one on: each has the same chance, and neighbours, which are often
+ * alike, are rarely taken together.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,7 +25,7 @@
 #define PILOT_UNITS 32u
 #define ROUND_UNITS 512u
 /* The error is not believed before as many units were read. */
-#define UNITS_MIN 1024u
+#define UNITS_MIN 4096u
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
 
@@ -33,7 +34,8 @@
 struct order {
 	struct heap_unit *units;	/* sorted by stratum */
 	uint32_t from[HEAP_STRATA + 1];	/* of each stratum */
-	uint32_t at[HEAP_STRATA];	/* the next one of each: those before it were read */
+	uint32_t start[HEAP_STRATA], step[HEAP_STRATA];
+	uint32_t taken[HEAP_STRATA];
 };
 
 static int by_stratum(const void *a, const void *b)
@@ -45,9 +47,24 @@ static int by_stratum(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Strata are contiguous afterwards. */
-static void order_units(struct heap_units *units, struct order *o, uint32_t cnt[HEAP_STRATA])
+static uint32_t common_divisor(uint32_t a, uint32_t b)
 {
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* A step that visits all of cnt, and spreads any number of first ones evenly: golden section. */
+static uint32_t spread_step(uint32_t cnt)
+{
+	uint32_t step = (uint32_t)(cnt * 0.6180339887498949);
+
+	while (step > 1 && common_divisor(cnt, step) != 1)
+		step--;
+	return step ? step : 1;
+}
+
+static void order_units(struct taking *t, struct order *o, uint32_t cnt[HEAP_STRATA])
+{
+	struct heap_units *units = &t->units;
 	size_t i;
 	uint32_t h;
 
@@ -55,37 +72,33 @@ static void order_units(struct heap_units *units, struct order *o, uint32_t cnt[
 	memset(cnt, 0, HEAP_STRATA * sizeof(*cnt));
 	for (i = 0; i < units->cnt; i++)
 		cnt[units->list[i].stratum]++;
-	o->units = units->list;
-	o->from[0] = 0;
+	*o = (struct order){ .units = units->list };
 	for (h = 0; h < HEAP_STRATA; h++) {
 		o->from[h + 1] = o->from[h] + cnt[h];
-		o->at[h] = o->from[h];
+		if (!cnt[h])
+			continue;
+		o->start[h] = t->whole ? 0 : (uint32_t)(heap_random(&t->seed) % cnt[h]);
+		o->step[h] = t->whole ? 1 : spread_step(cnt[h]);
 	}
+}
+
+static uint32_t units_of(const struct order *o, uint32_t h)
+{
+	return o->from[h + 1] - o->from[h];
 }
 
 static uint32_t units_left(const struct order *o, uint32_t h)
 {
-	return o->from[h + 1] - o->at[h];
-}
-
-/* A random one of those of a stratum that were not taken. */
-static struct heap_unit next_unit(struct order *o, uint32_t h, uint64_t *seed)
-{
-	uint32_t at = o->at[h]++, other = at + (uint32_t)(heap_random(seed) % (o->from[h + 1] - at));
-	struct heap_unit unit = o->units[other];
-
-	o->units[other] = o->units[at];
-	o->units[at] = unit;
-	return unit;
+	return units_of(o, h) - o->taken[h];
 }
 
 static void take_units(struct taking *t, struct order *o, uint32_t h, uint32_t cnt)
 {
-	while (cnt-- && units_left(o, h) && !t->mem.ended) {
-		struct heap_unit unit = t->whole ? o->units[o->at[h]++] :
-			next_unit(o, h, &t->seed);
+	uint64_t at;
 
-		taking_unit(t, &unit);
+	while (cnt-- && units_left(o, h) && !t->mem.ended) {
+		at = o->start[h] + (uint64_t)o->taken[h]++ * o->step[h];
+		taking_unit(t, &o->units[o->from[h] + at % units_of(o, h)]);
 	}
 }
 
@@ -114,8 +127,8 @@ static void take_round(struct taking *t, struct order *o)
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++) {
-		want[h] = units_left(o, h) ? (o->from[h + 1] - o->from[h]) *
-			(estimate_spread(t->sums, h) + 1) : 0;
+		want[h] = units_left(o, h) ?
+			units_of(o, h) * (estimate_spread(t->sums, h) + 1) : 0;
 		sum += want[h];
 	}
 	for (h = 0; h < HEAP_STRATA; h++)
@@ -138,7 +151,7 @@ static void take_sample(struct taking *t, struct order *o)
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++)
-		take_units(t, o, h, t->whole ? UINT32_MAX : PILOT_UNITS);
+		take_units(t, o, h, t->whole || h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
 	while (!t->mem.ended && any_left(o) &&
 	       (estimate_all_units(t->sums) < UNITS_MIN || worst_error(t) > t->limits->error))
 		take_round(t, o);
@@ -199,18 +212,23 @@ static void fill_rows(struct taking *t)
 
 static void fill_units(struct taking *t)
 {
-	double bytes = 0, used = 0;
+	double cnt = 0, bytes = 0, used = 0;
+	uint32_t h;
 	size_t i;
 
 	for (i = 0; i < t->units.cnt; i++) {
-		bytes += t->units.list[i].bytes;
-		used += t->units.list[i].used;
+		if (t->units.list[i].stratum >= HEAP_WINDOWS)
+			continue;
+		cnt++;
+		bytes += (double)t->units.list[i].bytes;
+		used += (double)t->units.list[i].used;
 	}
-	t->out->pools = rounded(t->units.scale * (double)t->units.cnt);
+	t->out->pools = rounded(t->units.scale * cnt);
 	t->out->pool_bytes = rounded(t->units.scale * bytes);
 	t->out->free_bytes = rounded(t->units.scale * (bytes - used));
 	t->out->unread += t->units.unread;
-	t->out->pools_read = estimate_all_units(t->sums);
+	for (h = 0; h < HEAP_WINDOWS; h++)
+		t->out->pools_read += estimate_units(t->sums, h);
 }
 
 static uint64_t rss_of(pid_t tgid)
@@ -230,43 +248,48 @@ static uint64_t rss_of(pid_t tgid)
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
+	size_t i, cnt = 0;
 	int err = heap_maps_read(&t->maps, t->target->tgid);
 
 	if (err)
 		return err;
-	if (!t->maps.cnt)
-		return -ENOENT;
-	t->lowest = t->maps.list[0].start;
-	t->highest = t->maps.list[t->maps.cnt - 1].end;
+	for (i = 0; i < t->maps.cnt; i++)
+		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
-	if (!err && !t->units.cnt)
-		err = t->mem.ended ? -ETIMEDOUT : t->units.unread ? -EPERM : -ENOENT;
-	return err ? err : heap_units_index(&t->units);
+	for (i = 0; i < t->units.cnt; i++)
+		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
+	/* PYTHONMALLOC=malloc: objects of all sizes are in the C library's memory. */
+	t->no_pools = !cnt;
+	if (!err && (!t->units.cnt || t->mem.denied))
+		err = t->mem.ended ? -ETIMEDOUT : t->mem.denied ? -EPERM : -ENOENT;
+	return err;
+}
+
+static bool is_small(const struct taking *t)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < t->units.cnt && bytes <= WHOLE_BYTES; i++)
+		bytes += t->units.list[i].bytes;
+	return bytes <= WHOLE_BYTES && t->units.scale == 1 && bytes <= t->limits->bytes;
 }
 
 static int take(struct taking *t)
 {
 	uint32_t cnt[HEAP_STRATA];
 	struct order order;
-	uint64_t bytes = 0;
-	size_t i;
 	int err = find_units(t);
 
 	if (err)
 		return err;
-	for (i = 0; i < t->units.cnt; i++)
-		bytes += t->units.list[i].bytes;
-	t->whole = bytes <= WHOLE_BYTES && t->units.scale == 1 && bytes <= t->limits->bytes;
-	order_units(&t->units, &order, cnt);
-	/* Sorting has moved the units. */
-	free(t->units.index);
-	err = heap_units_index(&t->units);
-	if (err)
-		return err;
+	t->whole = is_small(t);
+	order_units(t, &order, cnt);
 	t->types = heap_types_new(&t->reader, &t->build);
 	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
-	if (!t->types || !t->sums || large_begin(t))
+	if (!t->types || !t->sums || heap_units_index(&t->units))
 		return -ENOMEM;
+	taking_roots(t);
 	take_sample(t, &order);
 	t->out->limited = t->mem.ended;
 	fill_units(t);
@@ -276,7 +299,6 @@ static int take(struct taking *t)
 
 static void end(struct taking *t)
 {
-	large_end(t);
 	estimate_free(t->sums);
 	heap_types_free(t->types);
 	hash_index_free(&t->by_name);

@@ -17,14 +17,17 @@
 
 #define NORMAL_95 1.96
 /*
- * A type seen in k units is in a Poisson number of sampled ones, whose exact 95 % interval reaches
- * up to about k + 1.96 sqrt(k) + 2.6 (k = 1: 5.6; 10: 18.4; 40: 54.5).
+ * A type that is in few units: the sampled ones have a Poisson number k of them, for which the
+ * 95 % interval reaches up to about k + 1.96 sqrt(k) + 3 (k = 0: 3.7; 1: 5.6; 10: 18.4; 40: 54.5).
+ * The further ones may have as much of it as the fullest unit that was seen.
  */
-#define POISSON_MORE 2.6
+#define POISSON_MORE 3.0
+#define FEW_UNITS 40
 
 /* One row in one stratum. */
 struct cell {
 	double objects, objects2, bytes, bytes2, owned;
+	float most_objects, most_bytes;	/* of one unit */
 	uint32_t units;			/* in which it was seen */
 };
 
@@ -38,6 +41,7 @@ struct estimate {
 	double scale;
 	uint32_t cnt[HEAP_STRATA], sampled[HEAP_STRATA];
 	struct cell **rows;		/* of HEAP_STRATA cells; NULL: never seen */
+	struct estimate_sum *certain;
 	struct now *now;		/* the unit that is being added up, by row */
 	uint32_t *touched, touched_cnt;
 };
@@ -53,8 +57,9 @@ struct estimate *estimate_new(uint32_t rows, const uint32_t cnt[HEAP_STRATA], do
 	memcpy(e->cnt, cnt, sizeof(e->cnt));
 	e->rows = calloc(rows, sizeof(*e->rows));
 	e->now = calloc(rows, sizeof(*e->now));
+	e->certain = calloc(rows, sizeof(*e->certain));
 	e->touched = calloc(rows, sizeof(*e->touched));
-	if (e->rows && e->now && e->touched)
+	if (e->rows && e->now && e->touched && e->certain)
 		return e;
 	estimate_free(e);
 	return NULL;
@@ -69,9 +74,17 @@ void estimate_free(struct estimate *e)
 	if (e) {
 		free(e->rows);
 		free(e->now);
+		free(e->certain);
 		free(e->touched);
 	}
 	free(e);
+}
+
+void estimate_certain(struct estimate *e, uint32_t row, struct estimate_sum sum)
+{
+	e->certain[row].objects += sum.objects;
+	e->certain[row].bytes += sum.bytes;
+	e->certain[row].owned += sum.owned;
 }
 
 void estimate_begin(struct estimate *e)
@@ -117,6 +130,8 @@ int estimate_end(struct estimate *e, uint32_t stratum)
 		c->bytes += s->bytes;
 		c->bytes2 += s->bytes * s->bytes;
 		c->owned += s->owned;
+		c->most_objects = fmaxf(c->most_objects, (float)s->objects);
+		c->most_bytes = fmaxf(c->most_bytes, (float)s->bytes);
 		c->units++;
 	}
 	e->sampled[stratum]++;
@@ -148,8 +163,9 @@ static double between(double sum, double squares, double n)
 
 struct variance {
 	double objects, bytes;
-	double seen;			/* units in which the row was seen */
-	double rest, weight;		/* rest/weight: share of units that were not sampled */
+	double most_objects, most_bytes;	/* of one unit */
+	double seen, weight;	/* units in strata that were not read wholly, and what the sampled
+				 * ones of these stand for, at most */
 };
 
 static void add_cell(const struct estimate *e, uint32_t h, const struct cell *c,
@@ -165,22 +181,24 @@ static void add_cell(const struct estimate *e, uint32_t h, const struct cell *c,
 		      scale2 * first * w * c->objects2;
 	v->bytes += scale2 * all * all * rest * between(c->bytes, c->bytes2, n) / n +
 		    scale2 * first * w * c->bytes2;
-	v->seen += c->units;
-	v->rest += w * c->units * (1 - 1 / (e->scale * w));
-	v->weight += w * c->units;
+	v->most_objects = fmax(v->most_objects, c->most_objects);
+	v->most_bytes = fmax(v->most_bytes, c->most_bytes);
+	if (e->scale * w > 1) {
+		v->seen += c->units;
+		v->weight = fmax(v->weight, e->scale * w);
+	}
 }
 
 /* The larger of the error by variance, and by how few units the row was seen in. */
-static double half_width(double estimate, double variance, const struct variance *v)
+static double half_width(double variance, double most, const struct variance *v)
 {
 	double normal = NORMAL_95 * sqrt(variance), few;
 
-	if (!v->seen || v->rest <= 0)
+	if (v->seen >= FEW_UNITS || v->weight <= 1)
 		return normal;
-	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * fabs(estimate) / v->seen *
-	      sqrt(v->rest / v->weight);
-	/* Of a row that is in most units it says nothing. */
-	return v->seen < 40 && few > normal ? few : normal;
+	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * v->weight * most *
+	      sqrt(1 - 1 / v->weight);
+	return few > normal ? few : normal;
 }
 
 void estimate_figure(const struct estimate *e, uint32_t row, struct estimate_figure *out)
@@ -192,8 +210,11 @@ void estimate_figure(const struct estimate *e, uint32_t row, struct estimate_fig
 	for (h = 0; h < HEAP_STRATA && e->rows[row]; h++)
 		if (e->sampled[h] && e->rows[row][h].units)
 			add_cell(e, h, &e->rows[row][h], out, &v);
-	out->objects_error = half_width(out->objects, v.objects, &v);
-	out->bytes_error = half_width(out->bytes, v.bytes, &v);
+	out->objects_error = half_width(v.objects, v.most_objects, &v);
+	out->bytes_error = half_width(v.bytes, v.most_bytes, &v);
+	out->objects += e->certain[row].objects;
+	out->bytes += e->certain[row].bytes;
+	out->owned += e->certain[row].owned;
 }
 
 double estimate_spread(const struct estimate *e, uint32_t stratum)

@@ -33,6 +33,9 @@ void estimate_add(struct estimate *e, uint32_t row, struct estimate_sum sum);
 /* 0; -ENOMEM: the unit does not count. */
 int estimate_end(struct estimate *e, uint32_t stratum);
 
+/* Add what is known for sure, beside the sample. */
+void estimate_certain(struct estimate *e, uint32_t row, struct estimate_sum sum);
+
 /* Number of units so far, of a stratum, and of all. */
 uint32_t estimate_units(const struct estimate *e, uint32_t stratum);
 uint64_t estimate_all_units(const struct estimate *e);

@@ -15,7 +15,6 @@
 
 /* IOV_MAX is 1024. */
 #define TOGETHER 512u
-#define PAGE_BYTES ((uint32_t)sysconf(_SC_PAGESIZE))
 /* Documentation/admin-guide/mm/pagemap.rst, Linux v6.6 */
 #define MAP_PRESENT (1ull << 63)
 #define ENTRIES 4096u
@@ -26,6 +25,7 @@ int heap_mem_open(struct heap_mem *m, pid_t tgid, uint64_t bytes, uint64_t time_
 	pid_t task = proc_living_task(tgid);
 
 	*m = (struct heap_mem){ .tgid = task, .pagemap = -1, .bytes_max = bytes,
+				.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 				.deadline_ns = now_ns() + time_ns };
 	if (!task)
 		return -ESRCH;
@@ -75,6 +75,7 @@ static size_t read_some(struct heap_mem *m, struct heap_piece *pieces, size_t cn
 {
 	struct iovec local[TOGETHER], remote[TOGETHER];
 	size_t i, done, bytes = 0;
+	ssize_t n;
 
 	for (i = 0; i < cnt; i++) {
 		local[i] = (struct iovec){ pieces[i].buf, pieces[i].len };
@@ -83,7 +84,9 @@ static size_t read_some(struct heap_mem *m, struct heap_piece *pieces, size_t cn
 	}
 	if (!may_read(m, bytes))
 		return cnt;
-	done = mark_read(pieces, cnt, process_vm_readv(m->tgid, local, cnt, remote, cnt, 0));
+	n = process_vm_readv(m->tgid, local, cnt, remote, cnt, 0);
+	m->denied |= n < 0 && errno == EPERM;
+	done = mark_read(pieces, cnt, n);
 	return done < cnt ? done + 1 : cnt;	/* without the one that cannot be read */
 }
 
@@ -97,23 +100,34 @@ void heap_mem_read_many(struct heap_mem *m, struct heap_piece *pieces, size_t cn
 		at += read_some(m, pieces + at, cnt - at < TOGETHER ? cnt - at : TOGETHER);
 }
 
-void heap_mem_present(struct heap_mem *m, uint64_t addr, uint32_t step, bool *present, size_t cnt)
+/* The entries of n pages from addr on; without a pagemap, all are present. */
+static void read_entries(const struct heap_mem *m, uint64_t addr, uint64_t *entries, size_t n)
+{
+	size_t i;
+
+	memset(entries, 0, n * sizeof(*entries));
+	if (m->pagemap >= 0 && pread(m->pagemap, entries, n * sizeof(*entries),
+				     (off_t)(addr / m->page_bytes * sizeof(*entries))) < 0)
+		memset(entries, 0, n * sizeof(*entries));
+	for (i = 0; m->pagemap < 0 && i < n; i++)
+		entries[i] = MAP_PRESENT;
+}
+
+void heap_mem_pages(struct heap_mem *m, uint64_t addr, uint32_t step, uint16_t *pages, size_t cnt)
 {
 	uint64_t entries[ENTRIES];
-	uint32_t skip = step / PAGE_BYTES;
+	uint32_t each = step / m->page_bytes, k;
 	size_t at, n, i;
 
-	memset(present, m->pagemap < 0, cnt * sizeof(*present));
-	for (at = 0; m->pagemap >= 0 && at < cnt; at += n) {
-		n = ENTRIES / skip;
-		if (!n || n > cnt - at)
-			n = n ? cnt - at : 1;
-		memset(entries, 0, n * skip * 8 < sizeof(entries) ? n * skip * 8 : 8);
-		if (pread(m->pagemap, entries, n > 1 ? ((n - 1) * skip + 1) * 8 : 8,
-			  (off_t)((addr + at * step) / PAGE_BYTES * 8)) < 0)
-			return;
+	each = each < 1 ? 1 : each > 16 ? 16 : each;
+	for (at = 0; at < cnt; at += n) {
+		n = step < m->page_bytes ? 1 : ENTRIES / each;
+		n = n < cnt - at ? n : cnt - at;
+		read_entries(m, addr + at * step, entries, n * each);
 		for (i = 0; i < n; i++)
-			present[at + i] = entries[i * skip] & MAP_PRESENT;
+			for (k = 0, pages[at + i] = 0; k < each; k++)
+				if (entries[i * each + k] & MAP_PRESENT)
+					pages[at + i] |= (uint16_t)(1u << k);
 	}
 }
 

@@ -15,9 +15,11 @@
 
 struct heap_mem {
 	pid_t tgid;
+	uint32_t page_bytes;
 	int pagemap;			/* descriptor; -1: none, all pages count as present */
 	uint64_t bytes_read, bytes_max;
 	uint64_t deadline_ns;		/* CLOCK_MONOTONIC */
+	bool denied;			/* a read was refused: EPERM */
 	bool ended;			/* a limit was reached: all further reads fail */
 };
 
@@ -38,10 +40,10 @@ struct heap_piece {
 void heap_mem_read_many(struct heap_mem *m, struct heap_piece *pieces, size_t cnt);
 
 /*
- * Set present[i] to whether the page with the address addr + i * step is in memory. step: a
- * multiple of the page size.
+ * Set bit k of pages[i] if the page at addr + i * step + k * page_bytes is in memory. step: a
+ * multiple of the page size, at most 16 times as much; or less than it: then only bit 0 is used.
  */
-void heap_mem_present(struct heap_mem *m, uint64_t addr, uint32_t step, bool *present, size_t cnt);
+void heap_mem_pages(struct heap_mem *m, uint64_t addr, uint32_t step, uint16_t *pages, size_t cnt);
 
 /* ---- mappings ---- */
 

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
+#include "heap/chains_call.h"
 #include "heap/taking.h"
 #include "memory/reader.h"
 
@@ -18,7 +19,7 @@
 /* No census may take longer. */
 #define TIME_NS_MAX (60 * NS_PER_S)
 
-enum function { CENSUS };
+enum function { CENSUS, CHAINS };
 
 struct census_call {
 	struct heap_target target;
@@ -29,6 +30,7 @@ struct census_call {
 /* Shared by both sides; for one request and its answer. */
 union shared {
 	struct census_call census;
+	struct heap_chains_call chains;
 };
 
 /* ---- in the worker ---- */
@@ -42,7 +44,7 @@ static int answer_census(void *shared, const int *fds)
 	return heap_census_take(&target, &limits, &s->census.census);
 }
 
-static const worker_fn functions[] = { [CENSUS] = answer_census };
+static const worker_fn functions[] = { [CENSUS] = answer_census, [CHAINS] = heap_chains_run };
 
 static const char *const calls[] = {
 	"process_vm_readv", "open", "openat", "read", "pread64", "readlink", "readlinkat",
@@ -176,11 +178,44 @@ int heap_worker_census(const struct heap_target *target, const struct heap_limit
 	do {
 		err = wait_answer(out, MORE_MS / 4);
 		/* The machine is busy: the process is not to blame. */
-		if (err == -EAGAIN && now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns &&
-		    worker_is_runnable(&worker) && turns++ < SLOW_TURNS)
+		if (err == -EAGAIN && turns < SLOW_TURNS && worker_is_runnable(&worker) &&
+		    now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns) {
+			turns++;
 			open_census.deadline_ns += MORE_MS * NS_PER_MS;
+		}
 	} while (err == -EAGAIN);
 	return err;
+}
+
+int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
+		       struct heap_chains *out)
+{
+	uint64_t deadline;
+	struct heap_chains_call *call;
+	int err, turns = 0;
+
+	if (open_census.tgid)
+		return -EBUSY;
+	err = worker_ready(&worker, target->tgid);
+	if (err)
+		return err == -EUSERS ? -EBUSY : err;
+	call = &((union shared *)worker.shared)->chains;
+	call->target = *target;
+	call->why = *why;
+	call->why.limits.time_ns = census_time(&why->limits);
+	memset(&call->result, 0, sizeof(call->result));
+	deadline = now_ns() + call->why.limits.time_ns + MORE_MS * NS_PER_MS;
+	err = worker_call(&worker, CHAINS, NULL, MORE_MS / 4);
+	while (err == -ETIMEDOUT && (now_ns() < deadline ||
+				     (worker_is_runnable(&worker) && turns++ < SLOW_TURNS)))
+		err = worker_wait(&worker, MORE_MS / 4);
+	if (err == -ETIMEDOUT)
+		give_up(target->tgid);
+	if (!err) {
+		memcpy(out, &call->result, sizeof(*out));
+		heap_chains_check(out);
+	}
+	return err == -EPIPE ? -EBUSY : err;
 }
 
 void heap_worker_end(void)

@@ -2,9 +2,9 @@
 /*
  * pools.c - the pools of pymalloc in the memory of a process: an allocator of units.h.
  *
- * Every multiple of a pool's size in memory that no file backs may be a pool. Their headers are
- * read, of up to HEAP_UNITS_MAX of these addresses; of more, one random address in each of as many
- * equal parts.
+ * Memory that no file backs is divided into slots, as large as a pool and at multiples of its size.
+ * Their first bytes are read: a slot that is no pool is a window (units.h). At most HEAP_UNITS_MAX
+ * slots are looked at; of more, one random slot in each of as many equal parts.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,30 +15,31 @@
 
 #define TOGETHER 512u
 
-/* Addresses whose headers are read together. */
+/* Slots whose headers are read together. */
 struct batch {
 	struct heap_mem *m;
 	struct heap_units *units;
-	uint32_t pool_bytes;
+	uint32_t bytes;			/* of a slot */
 	size_t cnt;
 	struct heap_piece pieces[TOGETHER];
+	uint16_t pages[TOGETHER];	/* see heap_unit.tag */
+	bool first[TOGETHER];		/* a mapping begins there */
 	uint8_t headers[TOGETHER][PYMALLOC_HEADER_BYTES];
 };
 
-static int take_header(struct batch *b, size_t i)
+static int take_slot(struct batch *b, size_t i)
 {
+	struct heap_unit unit = { .addr = b->pieces[i].addr, .bytes = b->bytes,
+				  .stratum = b->first[i] ? HEAP_WINDOWS_FIRST :
+					     HEAP_WINDOWS_OTHER, .tag = b->pages[i] };
 	struct pymalloc_pool p;
-	struct heap_unit unit;
 
-	if (!b->pieces[i].ok) {
-		b->units->unread++;
-		return 0;
+	if (b->pieces[i].ok && b->pieces[i].len &&
+	    pymalloc_pool_parse(b->headers[i], b->pieces[i].addr, b->bytes, &p)) {
+		unit.used = p.count * p.block;
+		unit.stratum = (uint16_t)(p.block / 8);
+		unit.tag = (uint16_t)pymalloc_pool_extent(&p);
 	}
-	if (!pymalloc_pool_parse(b->headers[i], b->pieces[i].addr, b->pool_bytes, &p))
-		return 0;
-	unit = (struct heap_unit){ .addr = p.addr, .bytes = p.bytes, .used = p.count * p.block,
-				   .stratum = (uint16_t)(p.block / 8),
-				   .tag = (uint16_t)pymalloc_pool_extent(&p) };
 	return heap_units_add(b->units, &unit);
 }
 
@@ -49,76 +50,94 @@ static int read_headers(struct batch *b)
 
 	heap_mem_read_many(b->m, b->pieces, b->cnt);
 	for (i = 0; i < b->cnt && !err; i++)
-		err = take_header(b, i);
+		err = take_slot(b, i);
 	b->cnt = 0;
 	return err;
 }
 
-static int add_address(struct batch *b, uint64_t addr)
+/* A pool's header is in its first page. */
+static int add_slot(struct batch *b, uint64_t addr, uint16_t pages, bool first)
 {
+	if (!pages)
+		return 0;
 	b->pieces[b->cnt] = (struct heap_piece){ addr, b->headers[b->cnt],
-						 PYMALLOC_HEADER_BYTES, false };
+						 pages & 1 ? PYMALLOC_HEADER_BYTES : 0, false };
+	b->pages[b->cnt] = pages;
+	b->first[b->cnt] = first;
 	return ++b->cnt < TOGETHER ? 0 : read_headers(b);
 }
 
-/* Addresses of a mapping that may be pools. */
-static uint64_t first_address(const struct heap_map *map, uint32_t bytes)
+/* The slots that a mapping is in, some of them only partly. */
+static uint64_t first_slot(const struct heap_map *map, uint32_t bytes)
 {
-	return (map->start + bytes - 1) & ~(uint64_t)(bytes - 1);
+	return map->start & ~(uint64_t)(bytes - 1);
 }
 
-static uint64_t count_addresses(const struct heap_map *map, uint32_t bytes)
+static uint64_t count_slots(const struct heap_map *map, uint32_t bytes)
 {
-	uint64_t first = first_address(map, bytes);
+	return (map->end - first_slot(map, bytes) + bytes - 1) / bytes;
+}
 
-	return first < map->end ? (map->end - first) / bytes : 0;
+/* The pages of a slot that are the mapping's. */
+static uint16_t own_pages(const struct batch *b, const struct heap_map *map, uint64_t slot,
+			  uint16_t pages)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->bytes / b->m->page_bytes; i++) {
+		uint64_t page = slot + (uint64_t)i * b->m->page_bytes;
+
+		if (page < map->start || page >= map->end)
+			pages &= (uint16_t)~(1u << i);
+	}
+	return pages;
 }
 
 static int look_at_map(struct batch *b, const struct heap_map *map)
 {
-	uint64_t addr = first_address(map, b->pool_bytes), left = count_addresses(map,
-										  b->pool_bytes);
-	bool present[1024];
+	uint64_t slot = first_slot(map, b->bytes), left = count_slots(map, b->bytes);
+	uint16_t pages[1024];
 	size_t n, i;
 	int err = 0;
 
-	for (; left && !err && !b->m->ended; left -= n, addr += n * b->pool_bytes) {
-		n = left < ARRAY_SIZE(present) ? left : ARRAY_SIZE(present);
-		heap_mem_present(b->m, addr, b->pool_bytes, present, n);
-		for (i = 0; i < n && !err; i++)
-			if (present[i])
-				err = add_address(b, addr + i * b->pool_bytes);
+	for (; left && !err && !b->m->ended; left -= n, slot += n * b->bytes) {
+		n = left < ARRAY_SIZE(pages) ? left : ARRAY_SIZE(pages);
+		heap_mem_pages(b->m, slot, b->bytes, pages, n);
+		for (i = 0; i < n && !err; i++) {
+			uint64_t at = slot + i * b->bytes;
+
+			err = add_slot(b, at, own_pages(b, map, at, pages[i]), at <= map->start);
+		}
 	}
 	return err;
 }
 
-/* The address number `at` of all mappings; *map, *before: where the search continues. */
-static uint64_t address_number(const struct heap_maps *maps, uint32_t bytes, uint64_t at,
-			       size_t *map, uint64_t *before)
+/* Slot number `at` of all mappings; *map, *before: where the search continues. */
+static uint64_t slot_number(const struct heap_maps *maps, uint32_t bytes, uint64_t at,
+			    size_t *map, uint64_t *before)
 {
-	while (at - *before >= count_addresses(&maps->list[*map], bytes)) {
-		*before += count_addresses(&maps->list[*map], bytes);
+	while (at - *before >= count_slots(&maps->list[*map], bytes)) {
+		*before += count_slots(&maps->list[*map], bytes);
 		++*map;
 	}
-	return first_address(&maps->list[*map], bytes) + (at - *before) * bytes;
+	return first_slot(&maps->list[*map], bytes) + (at - *before) * bytes;
 }
 
 static int look_at_some(struct batch *b, const struct heap_maps *maps, uint64_t total,
 			uint64_t *seed)
 {
-	uint64_t i, from, to, addr, before = 0;
+	uint64_t i, from, to, slot, before = 0;
+	uint16_t pages;
 	size_t map = 0;
-	bool present;
 	int err = 0;
 
 	for (i = 0; i < HEAP_UNITS_MAX && !err && !b->m->ended; i++) {
 		from = (uint64_t)((unsigned __int128)total * i / HEAP_UNITS_MAX);
 		to = (uint64_t)((unsigned __int128)total * (i + 1) / HEAP_UNITS_MAX);
-		addr = address_number(maps, b->pool_bytes, from + heap_random(seed) % (to - from),
-				      &map, &before);
-		heap_mem_present(b->m, addr, b->pool_bytes, &present, 1);
-		if (present)
-			err = add_address(b, addr);
+		slot = slot_number(maps, b->bytes, from + heap_random(seed) % (to - from), &map,
+				   &before);
+		heap_mem_pages(b->m, slot, b->bytes, &pages, 1);
+		err = add_slot(b, slot, own_pages(b, &maps->list[map], slot, pages), false);
 	}
 	b->units->scale = i ? (double)total / (double)i : 1;
 	return err;
@@ -134,12 +153,12 @@ static int find_pools(struct heap_mem *m, const struct heap_maps *maps,
 
 	b.m = m;
 	b.units = units;
-	b.pool_bytes = pymalloc_pool_bytes(target->minor);
+	b.bytes = pymalloc_pool_bytes(target->minor);
 	b.cnt = 0;
-	units->granule = b.pool_bytes;
+	units->granule = b.bytes;
 	units->scale = 1;
 	for (i = 0; i < maps->cnt; i++)
-		total += count_addresses(&maps->list[i], b.pool_bytes);
+		total += count_slots(&maps->list[i], b.bytes);
 	if (total > HEAP_UNITS_MAX)
 		err = look_at_some(&b, maps, total, seed);
 	for (i = 0; total <= HEAP_UNITS_MAX && i < maps->cnt && !err; i++)
@@ -183,7 +202,8 @@ static int read_pool(struct heap_mem *m, const struct heap_target *target,
 	*out = (struct heap_blocks){ .addr = unit->addr + PYMALLOC_HEADER_BYTES,
 				     .cnt = p.carved, .block = p.block,
 				     .bytes = bytes + PYMALLOC_HEADER_BYTES,
-				     .look = p.block, .stride = p.block, .used = used };
+				     .look = p.block, .stride = p.block, .used = used,
+				     .before = HEAP_BEFORE_UNKNOWN };
 	return 0;
 }
 

@@ -11,24 +11,10 @@
 /* Rows of the estimate: types, further types, and what is no object. */
 enum { ROW_OTHER = HEAP_TYPES_MAX, ROW_RAW, ROW_BAD, ROW_ALL, ROW_CNT };
 
-/* Objects outside of units that are known, so that none is counted twice. */
-#define SEEN_MAX (256u * 1024)
-/* Memory with references that waits to be looked through. */
-#define RANGES_MAX 4096u
-/* In a sample, the part of such memory that is read; and such memory for each unit. */
-#define RANGE_PART 8192u
-#define RANGES_OF_UNIT 64u
-
-struct range {
-	uint64_t addr, bytes;
-	double weight;			/* what an object found there counts, times its references */
-};
-
-/* An address that may be a large object's. */
-struct candidate {
-	uint64_t addr;
-	double weight;
-};
+/* Objects that count for sure. */
+#define CERTAIN_MAX 4096u
+/* Further reads for the size of an object. */
+#define MORE_READS_MAX 4
 
 /* An object whose size needs further reads. */
 #define PENDING_MAX 256u
@@ -43,6 +29,7 @@ struct taking {
 	const struct heap_limits *limits;
 	const struct heap_allocator *allocator;
 	struct heap_census *out;
+	bool no_pools;			/* small objects are in windows, too */
 	bool whole;			/* all units are read, not a sample */
 	uint64_t seed;
 
@@ -50,6 +37,7 @@ struct taking {
 	struct target_mem reader;
 	struct heap_build build;
 	struct heap_maps maps;
+	uint64_t mapped;		/* bytes of all of them */
 	struct heap_units units;
 	struct heap_types *types;
 	struct estimate *sums;
@@ -59,46 +47,45 @@ struct taking {
 	uint16_t row_of[HEAP_TYPE_CNT_MAX];	/* by heap_type.number; + 1; 0: not known */
 	struct hash_index by_name;
 
+	const struct heap_type *bytes_type;	/* bytes; NULL: not seen yet */
+	uint64_t chunks;		/* objects in memory that glibc has allocated */
+	uint64_t certain[2 * CERTAIN_MAX];	/* a table of addresses; 0: free */
+	uint32_t certain_cnt;
 	struct pending pending[PENDING_MAX];
 	uint32_t pending_cnt;
-
-	uint64_t *seen;			/* a table of addresses; 0: free */
-	uint32_t seen_cnt;
-	struct range ranges[RANGES_MAX];
-	uint32_t range_cnt, ranges_of_unit;
-	struct candidate candidates[PENDING_MAX];
-	uint32_t candidate_cnt;
-	uint64_t lowest, highest;	/* of all mappings */
-	uint64_t ranges_left_out;
 };
 
 /* The row of a type: all types of one name have the same. */
 uint32_t taking_row(struct taking *t, const struct heap_type *type);
 
-/* Add an object: weight 1, or in a sample for an object that others lead to, less. */
+/* Add an object, of which all is known; or read what is missing first, together with others. */
 void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s, double weight);
+		   const struct heap_size *s);
+void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s);
+
+/* Add the objects that wait for further reads. */
+void taking_finish(struct taking *t);
+
+/* Read a unit and add all of it. 0, or -errno: it was left out, and counted. */
+int taking_unit(struct taking *t, const struct heap_unit *unit);
+/* The part of it that reads a window: a unit of memory outside of the allocator's. 0 or -errno. */
+int taking_window(struct taking *t, const struct heap_unit *unit);
+
+/* ---- what is known before the sample is taken ---- */
+
+/* Visit what the variables of modules hold. */
+void taking_roots(struct taking *t);
+/* Count an object for sure. The sample does not count it any more. */
+void taking_certain(struct taking *t, const struct heap_type *type, uint64_t addr,
+		    const struct heap_size *s);
 
 /*
- * Read a unit and add all of it: -ENOENT: it is gone; other -errno: it was left out, and counted.
+ * Put it into the list of the largest, if it is one and not yet there: a pointer to it, until the
+ * next call; else NULL.
  */
-int taking_unit(struct taking *t, const struct heap_unit *unit);
-
-/* ---- census_large.c: objects outside of units ---- */
-
-/* 0 or -ENOMEM. */
-int large_begin(struct taking *t);
-void large_end(struct taking *t);
-/* Look through a copy of memory for references to them. weight: see struct range. */
-void large_scan(struct taking *t, const uint8_t *bytes, size_t len, double weight);
-/* Look through memory later. */
-void large_range(struct taking *t, uint64_t addr, uint64_t bytes, double weight);
-/* Do so, and add all that was found. */
-void large_finish(struct taking *t);
-
-/* Put it into the list of the largest, if it is one. */
-void largest_take(struct heap_census *c, const struct heap_type *type, uint64_t addr,
-		  const struct heap_size *s);
+struct heap_large *largest_take(struct heap_census *c, const struct heap_type *type,
+				uint64_t addr, const struct heap_size *s);
 
 /* Take a census of a process from this process. As heap_worker_census(). */
 int heap_census_take(const struct heap_target *target, const struct heap_limits *limits,

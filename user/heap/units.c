@@ -37,6 +37,14 @@ int heap_units_add(struct heap_units *units, const struct heap_unit *unit)
 	return 0;
 }
 
+/* A large one has one block, which begins in its first granule. */
+static uint64_t granules(const struct heap_units *units, const struct heap_unit *u)
+{
+	uint64_t cnt = (u->bytes + units->granule - 1) / units->granule;
+
+	return cnt < HEAP_GRANULES ? cnt : HEAP_GRANULES;
+}
+
 static uint32_t *slot_of(const struct heap_units *units, uint64_t granule)
 {
 	size_t i = hash_secret_mix(granule ^ HASH_SECRET_B, HASH_SECRET_A) &
@@ -45,17 +53,11 @@ static uint32_t *slot_of(const struct heap_units *units, uint64_t granule)
 	while (units->index[i]) {
 		const struct heap_unit *u = &units->list[units->index[i] - 1];
 
-		if (granule - u->addr / units->granule <
-		    (u->bytes + units->granule - 1) / units->granule)
+		if (granule - u->addr / units->granule < granules(units, u))
 			break;
 		i = (i + 1) & (units->index_cap - 1);
 	}
 	return &units->index[i];
-}
-
-static uint64_t granules(const struct heap_units *units, const struct heap_unit *u)
-{
-	return (u->bytes + (uint64_t)units->granule - 1) / units->granule;
 }
 
 int heap_units_index(struct heap_units *units)
@@ -64,7 +66,8 @@ int heap_units_index(struct heap_units *units)
 	size_t i;
 
 	for (i = 0; i < units->cnt; i++)
-		cnt += granules(units, &units->list[i]);
+		if (units->list[i].stratum < HEAP_WINDOWS)
+			cnt += granules(units, &units->list[i]);
 	if (cnt > 4 * HEAP_UNITS_MAX)
 		return -ENOMEM;
 	for (units->index_cap = 64; units->index_cap < 2 * cnt; )
@@ -73,7 +76,8 @@ int heap_units_index(struct heap_units *units)
 	if (!units->index)
 		return -ENOMEM;
 	for (i = 0; i < units->cnt; i++)
-		for (g = 0; g < granules(units, &units->list[i]); g++)
+		for (g = 0; units->list[i].stratum < HEAP_WINDOWS &&
+			    g < granules(units, &units->list[i]); g++)
 			*slot_of(units, units->list[i].addr / units->granule + g) =
 				(uint32_t)i + 1;
 	return 0;

@@ -150,6 +150,11 @@ static int on_type(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t t
 	return mlyze_types_type(&n->types, m);
 }
 
+static int on_fate(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_fate_take(&n->fates, m);
+}
+
 static int on_end(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	n->ended = true;
@@ -162,6 +167,7 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
 	[MARK_END] = on_end,		 [MARK_CENSUS] = on_census,   [MARK_TYPE] = on_type,
+	[MARK_FATE] = on_fate,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -198,6 +204,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	free(notes->tids);
 	buf_free(&notes->checks);
 	mlyze_types_free(&notes->types);
+	buf_free(&notes->fates);
 	memset(notes, 0, sizeof(*notes));
 }
 
@@ -205,6 +212,12 @@ const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, si
 {
 	*cnt = notes->checks.len / sizeof(struct mlyze_check);
 	return (const struct mlyze_check *)(const void *)notes->checks.data;
+}
+
+const struct mlyze_fate *mlyze_notes_fates(const struct mlyze_notes *notes, size_t *cnt)
+{
+	*cnt = notes->fates.len / sizeof(struct mlyze_fate);
+	return (const struct mlyze_fate *)(const void *)notes->fates.data;
 }
 
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number)
