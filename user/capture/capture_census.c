@@ -163,7 +163,7 @@ static void take_result(struct capture *s)
 	r = p ? process_census_round(p) : NULL;
 	if (!r)
 		return;
-	if (err) {
+	if (err || !c->result->row_cnt) {	/* none: the interpreter is only beginning */
 		set_again(c, r, now);
 		return;
 	}
