@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
 fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
-fuzz_page_book.c, fuzz_page_content.c and fuzz_tasks.c.
+fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c and fuzz_tasks.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -14,6 +14,7 @@ native_record: machine code that calls Python, with entries, without, and cut of
 native_walk: a process with two files, and stacks.
 page_book: lives of pages, of huge pages, moves, looks at contents; a worker's reply.
 page_content: pools of both sizes; chunks of a heap, and of mappings.
+pymalloc: each version and build; with words of the pool's header, of objects and of types changed.
 tasks: each version and build, with some words changed.
 """
 import json
@@ -295,6 +296,17 @@ def native_walk():
     yield walk(at(5), {52: STACK + 256, 53: at(5)})
 
 
+def pymalloc():
+    """Changes of fuzz_pymalloc.c: of the pool (1) or the memory (0), where, and the new u16."""
+    header = [(1, 0, 3), (1, 8, 0x4030), (1, 36, 1), (1, 40, 0x90)]
+    objects = [(1, 48 + 144 * i + 24, value) for i in range(12) for value in (0xffff, 0)]
+    types = [(0, where, value) for where in range(64, 4096, 272) for value in (0x10, 0xffff)]
+    for minor in range(10):
+        for special in (0, 1, 2, 4, 8, 3, 6, 7):
+            changes = [[], header[minor % 4:][:1], objects[minor::5], types[minor::3]][special % 4]
+            yield bytes([minor, special]) + b"".join(struct.pack("<BHH", *change) for change in changes)
+
+
 def page_book():
     """Steps of fuzz_page_book.c: what, page (2 bytes), weight or frame, stack or kind, three more."""
     touch, answer, huge, move, new, whole, end, _, soon, again = range(10)
@@ -331,7 +343,7 @@ def page_content():
         yield pool(size, 64, [text, item, free, text, struct.pack("<3Q", 1, 5, 9)] * 10 + [text])
     chunks = b"".join(struct.pack("<QQ", 0, n | 1).ljust(n, b"\1") for n in (32, 1040, 48, 4112, 20016, 1040))
     yield chunks + struct.pack("<QQ", 0, 2**18 - len(chunks) | 1) + b"\5"
-    yield (struct.pack("<QQ", 0, 0x21002).ljust(0x21000, b"\3") + struct.pack("<QQ", 0, 0x1f002)).ljust(2**18, b"\x23")
+    yield (struct.pack("<QQ", 0, 0x5002).ljust(0x5000, b"\3") + struct.pack("<QQ", 0, 0x3002)).ljust(0x8000, b"\6")
 
 
 def tasks():
@@ -348,7 +360,7 @@ def main(golden):
              "fuzz_native_record": list(native_records()),
              "fuzz_async_record": list(async_records()),
              "fuzz_native_walk": list(native_walk()),
-             "fuzz_page_book": list(page_book()),
+             "fuzz_page_book": list(page_book()), "fuzz_pymalloc": list(pymalloc()),
              "fuzz_page_content": list(page_content()), "fuzz_tasks": list(tasks()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),

@@ -100,8 +100,8 @@ struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt);
 size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort, bool leaks);
 
 /*
- * The share that is no longer what was made there at first, 0 to 1; -1: too few pages were looked at
- * to say.
+ * The share that is no longer what was made there at first, 0 to 1; -1: too few pages were looked
+ * at to say.
  */
 double memory_reused_share(const struct memory_contents *c);
 /* Returns true if it is so large that who touched a page first says little of what is in it. */

@@ -166,7 +166,7 @@ static void write_json(struct result *r, const struct pair *p, const struct heap
 	json_string(j, "program", p->b->program);
 	json_double(j, "seconds",
 		    (double)(p->b->census->time_ns - p->a->census->time_ns) / 1e9);
-	json_int(j, "rss", (int64_t)p->b->census->rss - (int64_t)p->a->census->rss);
+	json_int(j, "rss", (int64_t)(p->b->census->rss - p->a->census->rss));
 	heap_json_growth(j, shown->growth, shown->growth_cnt);
 	json_object_end(j);
 }

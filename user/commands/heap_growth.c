@@ -17,7 +17,7 @@
 #include "commands/show.h"
 #include "heap/own_types.h"
 
-/* The program's own type is named first unless another one grows by this many times its objects. */
+/* A type that is not Python's own comes first unless another one has this many times its growth. */
 #define OTHERS_FIRST 1000
 
 static bool exceeds(int64_t n, uint64_t error)
@@ -30,17 +30,23 @@ bool heap_has_grown(const struct heap_growth *g)
 	return exceeds(g->bytes, g->bytes_error) || exceeds(g->objects, g->objects_error);
 }
 
+static bool falls(int64_t n, uint64_t error)
+{
+	return n < 0 && 0 - (uint64_t)n > error;
+}
+
 /* Returns true if it is clearly less now. */
 static bool has_shrunk(const struct heap_growth *g)
 {
-	return exceeds(-g->bytes, g->bytes_error) || exceeds(-g->objects, g->objects_error);
+	return falls(g->bytes, g->bytes_error) || falls(g->objects, g->objects_error);
 }
 
 /* ---- the first lines ---- */
 
 /* What the first line is about; either may be NULL. */
 struct leaders {
-	const struct heap_growth *own, *most;	/* the program's own type; most bytes of all */
+	const struct heap_growth *own;	/* that is not Python's own: most objects */
+	const struct heap_growth *most;	/* most bytes of all */
 };
 
 static struct leaders find_leaders(const struct heap_growth *const *list, size_t cnt)
@@ -53,7 +59,8 @@ static struct leaders find_leaders(const struct heap_growth *const *list, size_t
 
 		if (!l.most || g->bytes > l.most->bytes)
 			l.most = g;
-		if (heap_type_is_own(g->name) && (!l.own || g->objects > l.own->objects))
+		if (heap_type_is_own(g->name) && exceeds(g->objects, g->objects_error) &&
+		    (!l.own || g->objects > l.own->objects))
 			l.own = g;
 	}
 	if (l.own && l.most->objects / OTHERS_FIRST > l.own->objects)
@@ -61,23 +68,34 @@ static struct leaders find_leaders(const struct heap_growth *const *list, size_t
 	return l;
 }
 
+#define GREW_BYTES (HEAP_COUNT_BYTES + BYTES_TEXT_MAX + 32)
+
+/* "120 objects a minute (2.3 MiB)"; without objects: "2.3 MiB a minute". */
+static const char *grew_text(const struct heap_growth *g, bool objects, char out[GREW_BYTES])
+{
+	int64_t rate = heap_per_minute(g->objects, g->minutes);
+	char count[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
+
+	bytes_text((double)heap_per_minute(g->bytes, g->minutes), bytes);
+	if (objects && g->objects > 0)
+		snprintf(out, GREW_BYTES, "%s %s a minute (%s)", heap_count_text(rate, count),
+			 rate == 1 ? "object" : "objects", bytes);
+	else
+		snprintf(out, GREW_BYTES, "%s a minute", bytes);
+	return out;
+}
+
 static int say_first(const struct heap_screen *s, const struct leaders *l)
 {
 	const struct heap_growth *first = l->own ? l->own : l->most;
-	char count[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX], name[HEAP_SHOWN_BYTES];
-	char other[HEAP_SHOWN_BYTES], other_bytes[BYTES_TEXT_MAX];
-	int64_t objects = heap_per_minute(first->objects, first->minutes);
+	char name[HEAP_SHOWN_BYTES], other[HEAP_SHOWN_BYTES], grew[GREW_BYTES], more[GREW_BYTES];
 
-	bytes_text((double)heap_per_minute(first->bytes, first->minutes), bytes);
+	heap_name(first->name, name);
+	grew_text(first, true, grew);
 	if (first == l->most)
-		return heap_say(s, 0, "%s grew by %s %s a minute (%s).",
-				heap_name(first->name, name), heap_count_text(objects, count),
-				objects == 1 ? "object" : "objects", bytes);
-	bytes_text((double)heap_per_minute(l->most->bytes, l->most->minutes), other_bytes);
-	return heap_say(s, 0, "%s grew by %s %s a minute (%s), and with it %s by %s a minute.",
-			heap_name(first->name, name), heap_count_text(objects, count),
-			objects == 1 ? "object" : "objects", bytes,
-			heap_name(l->most->name, other), other_bytes);
+		return heap_say(s, 0, "%s grew by %s.", name, grew);
+	return heap_say(s, 0, "%s grew by %s, and %s by %s.", name, grew,
+			heap_name(l->most->name, other), grew_text(l->most, false, more));
 }
 
 /* "30.0 s", "5.0 min", "26.5 h". */
@@ -94,7 +112,7 @@ static const char *span_text(double seconds, char out[32])
 
 static int say_process(const struct heap_screen *s, const struct heap_shown *p)
 {
-	int64_t more = (int64_t)p->census->rss - (int64_t)p->before->rss;
+	int64_t more = (int64_t)(p->census->rss - p->before->rss);
 	double seconds = (double)(p->census->time_ns - p->before->time_ns) / 1e9;
 	char rss[BYTES_TEXT_MAX], bytes[BYTES_TEXT_MAX], span[32];
 
@@ -220,7 +238,7 @@ static const struct heap_growth **grown_rows(const struct heap_screen *s,
 static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 {
 	size_t shrunk = 0, unsure = 0, i;
-	int64_t bytes = 0;
+	double bytes = 0;
 	char text[BYTES_TEXT_MAX];
 	int err = 0;
 
@@ -231,7 +249,7 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 			continue;
 		if (has_shrunk(g)) {
 			shrunk++;
-			bytes += g->bytes;
+			bytes += (double)g->bytes;
 		} else if (g->bytes || g->objects) {
 			unsure++;
 		}
@@ -239,7 +257,7 @@ static int say_others(const struct heap_screen *s, const struct heap_shown *p)
 	if (shrunk)
 		err = heap_say(s, 0, "%zu %s less now: %s in total.", shrunk,
 			       text_plural(shrunk, "type has", "types have"),
-			       bytes_text((double)bytes, text));
+			       bytes_text(bytes, text));
 	if (!err && unsure)
 		err = heap_say(s, 0, "%zu %s changed by less than the error of the sample, and %s "
 			       "not shown.", unsure, text_plural(unsure, "type", "types"),

@@ -29,10 +29,12 @@ static double wall_s(uint64_t monotonic_ns)
 	return ((double)wall_ns() - (double)now_ns() + (double)monotonic_ns) / 1e9;
 }
 
-static void write_row(struct json *j, const struct heap_row *row)
+/* key: NULL in the array of types, which have names. */
+static void write_row(struct json *j, const char *key, const struct heap_row *row)
 {
-	json_object(j, NULL);
-	json_string(j, "type", row->name);
+	json_object(j, key);
+	if (!key)
+		json_string(j, "type", row->name);
 	json_uint(j, "objects", row->objects);
 	json_uint(j, "objects_error", row->objects_error);
 	json_uint(j, "bytes", row->bytes);
@@ -74,10 +76,12 @@ static void write_census(struct json *j, const struct heap_census *c)
 	json_bool(j, "limited", c->limited);
 	json_array(j, "types");
 	for (i = 0; i < c->row_cnt; i++)
-		write_row(j, &c->rows[i]);
-	if (c->other.objects)
-		write_row(j, &c->other);
+		write_row(j, NULL, &c->rows[i]);
 	json_array_end(j);
+	if (c->other.objects)
+		write_row(j, "other_types", &c->other);
+	else
+		json_null(j, "other_types");
 	json_array(j, "largest");
 	for (i = 0; i < c->large_cnt; i++)
 		write_large(j, &c->largest[i]);
@@ -121,7 +125,7 @@ void heap_json_process(struct json *j, const struct heap_shown *p, const struct 
 		json_object(j, "growth");
 		json_double(j, "seconds",
 			    (double)(p->census->time_ns - p->before->time_ns) / 1e9);
-		json_int(j, "rss", (int64_t)p->census->rss - (int64_t)p->before->rss);
+		json_int(j, "rss", (int64_t)(p->census->rss - p->before->rss));
 		heap_json_growth(j, p->growth, p->growth_cnt);
 		json_object_end(j);
 	} else {

@@ -65,7 +65,7 @@ int heap_lines_add(struct heap_lines *l, const struct heap_shown *p)
 	int err;
 
 	if (p->before) {
-		line.more = heap_per_minute((int64_t)p->census->rss - (int64_t)p->before->rss,
+		line.more = heap_per_minute((int64_t)(p->census->rss - p->before->rss),
 					    (double)(p->census->time_ns - p->before->time_ns) /
 						    60e9);
 		types_that_grow(p, types);

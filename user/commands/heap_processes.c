@@ -164,8 +164,8 @@ static const char *refusal(const struct heap_process *p, int err, char out[REFUS
 	if (err == -ESRCH)
 		text = "it has ended";
 	else if (err == -ENOENT)
-		text = "no memory of Python's own allocators was found: PYTHONMALLOC=malloc uses "
-		       "the C library's malloc, in which objects cannot be found";
+		text = "no objects of Python were found in its memory: it may have an allocator "
+		       "of its own";
 	else if (err == -ETIMEDOUT)
 		text = "it cannot be read in time: part of its memory waits for another program "
 		       "(userfaultfd, FUSE), or the machine is busy: try again later";

@@ -203,21 +203,23 @@ static const char *error_text(uint64_t error, uint64_t of, char out[24])
 		return strcpy(out, "");
 	if (part > 100 || !of)
 		return strcpy(out, ">100 %");
+	if (part < 0.05)
+		return strcpy(out, "<0.1 %");
 	snprintf(out, 24, part < 9.95 ? "±%.1f %%" : "±%.0f %%", part);
 	return out;
 }
 
-static void print_row(const struct heap_screen *s, const struct heap_row *row, uint64_t rss,
-		      bool sampled)
+/* name: printable. */
+static void print_row(const struct heap_screen *s, const struct heap_row *row, const char *name,
+		      uint64_t rss, bool sampled)
 {
 	char count[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX], share[24], error[24];
 	double part = percent(row->bytes, rss);
-	char name[HEAP_SHOWN_BYTES];
 	const char *texts[COLUMNS] = {
 		[OBJECTS] = heap_count_text(heap_signed(row->objects), count),
 		[BYTES] = bytes_text((double)row->bytes, bytes),
 		[SHARE] = share, [ERROR] = error_text(row->bytes_error, row->bytes, error),
-		[TYPE] = heap_name(row->name, name),
+		[TYPE] = name,
 	};
 
 	snprintf(share, sizeof(share), part < 1000 ? "%.1f" : ">999", part);
@@ -253,6 +255,7 @@ static int print_table(const struct heap_screen *s, const struct heap_census *c)
 	size_t shown = limit_rows(s->limit, c->row_cnt), i;
 	const struct heap_row **rows = sorted_rows(s, c);
 	bool sampled = heap_is_sampled(c);
+	char name[HEAP_SHOWN_BYTES];
 
 	if (!rows)
 		return -ENOMEM;
@@ -260,9 +263,9 @@ static int print_table(const struct heap_screen *s, const struct heap_census *c)
 	print_cells(s, sampled, headings);
 	fputs(colour_off(s->out), s->out);
 	for (i = 0; i < shown; i++)
-		print_row(s, rows[i], c->rss, sampled);
+		print_row(s, rows[i], heap_name(rows[i]->name, name), c->rss, sampled);
 	if (c->other.objects && shown == c->row_cnt)
-		print_row(s, &c->other, c->rss, sampled);
+		print_row(s, &c->other, "(further types)", c->rss, sampled);
 	else if (shown < c->row_cnt)
 		fprintf(s->out, "... and %zu more; --limit 0 shows all\n", c->row_cnt - shown);
 	free(rows);
@@ -363,6 +366,10 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 	left_out_text(c, left_out);
 	if (heap_is_sampled(c))
 		return say_sample(s, c, left_out);
+	if (!c->pools)
+		return heap_say(s, 0, "There are no pools (PYTHONMALLOC=malloc?): objects were "
+				"found by their heads in the C library's memory, in %.2f s. Some "
+				"may be free already.%s", (double)c->took_ns / 1e9, left_out);
 	return heap_say(s, 0, "All %s pools were read, in %.2f s.%s",
 			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
 			left_out);

@@ -2,6 +2,7 @@
 /* mem_contents.c - see mem_contents.h. */
 #include "commands/mem_contents.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -13,6 +14,16 @@ bool mem_rows_are_judged(const struct memory_row *rows, size_t cnt)
 		if (memory_reused_share(&rows[i].contents) >= 0)
 			return true;
 	return false;
+}
+
+void mem_text_contents(const struct memory_contents *c)
+{
+	double share = memory_reused_share(c);
+
+	if (share < 0)
+		return;
+	printf("  reused     %.0f %% of %" PRIu64 " pages that were looked at%s\n", share * 100,
+	       c->pages, memory_reuse_is_large(c) ? ": other objects are in them now" : "");
 }
 
 void mem_print_reused(const struct memory_contents *c)

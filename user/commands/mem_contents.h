@@ -13,6 +13,8 @@
 
 /* Returns true if that is known of a row. */
 bool mem_rows_are_judged(const struct memory_row *rows, size_t cnt);
+/* Prints a line of the head of a file, of all that is held; nothing if it is not known. */
+void mem_text_contents(const struct memory_contents *c);
 /* Prints it as a cell of the table, and a space; "-": unknown. */
 void mem_print_reused(const struct memory_contents *c);
 /* Writes the member "contents": an object; null: no page was looked at. */

@@ -176,6 +176,7 @@ void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)
 	printf(", after %.6f s\n", (double)(st->peak_us - mlyze_start_us(t->file)) / 1e6);
 	print_collections(t);
 	print_grown(t);
+	mem_text_contents(&t->list.total.contents);
 	print_missing(t);
 }
 

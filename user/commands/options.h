@@ -17,6 +17,7 @@
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
+#include "commands/top_table.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
@@ -96,6 +97,7 @@ struct top_options {
 	double interval_s;		/* -i */
 	uint32_t count;			/* -n; 0: until interrupted */
 	uint32_t limit;			/* --limit; 0: all rows */
+	enum top_sort sort;		/* --sort */
 	bool once;			/* --once */
 	bool batch;			/* -b */
 	bool json;			/* --json */

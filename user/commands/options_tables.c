@@ -49,6 +49,11 @@ static const struct setting_word mem_sorts[] = {
 	{ "growing", MEM_SORT_GROWING }, { "peak", MEM_SORT_PEAK }, { "count", MEM_SORT_COUNT },
 	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { 0 }
 };
+static const struct setting_word top_sorts[] = {
+	{ "cpu", TOP_SORT_CPU }, { "gil", TOP_SORT_GIL }, { "gc", TOP_SORT_GC },
+	{ "rss", TOP_SORT_RSS }, { "growth", TOP_SORT_GROWTH }, { "threads", TOP_SORT_THREADS },
+	{ "lost", TOP_SORT_LOST }, { "pid", TOP_SORT_PID }, { 0 }
+};
 static const struct setting_word splits[] = {
 	{ "process", SPLIT_BY_PROCESS }, { "thread", SPLIT_BY_THREAD }, { "time", SPLIT_BY_TIME },
 	{ 0 }
@@ -353,6 +358,8 @@ const struct setting options_top[] = {
 	{ 0, "once", NULL, LOOK, "print one table and exit, same as -b -n 1", FLAG(top.once) },
 	{ 'b', "batch", NULL, OUTPUT, "print one table after another, even on a terminal",
 	  FLAG(top.batch) },
+	{ 0, "sort", "KEY", OUTPUT, "cpu (default), gil, gc, rss (memory), growth (of the rss), "
+	  "threads, lost or pid", CHOICE(top.sort, top_sorts) },
 	{ 0, "limit", "N", OUTPUT, "show at most N processes, 0 for all (default: 20)",
 	  LIMIT(top.limit) },
 	{ 0, "json", NULL, OUTPUT, "print one line of JSON per update", FLAG(top.json) },

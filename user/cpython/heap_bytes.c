@@ -80,6 +80,11 @@ static uint64_t times(uint64_t n, uint64_t bytes)
 	return capped(mul_capped(n, bytes));
 }
 
+static uint64_t absolute(uint64_t n)
+{
+	return n >> 63 ? -n : n;
+}
+
 /* Memory with references that only the object owns. */
 static void own(struct heap_size *out, uint64_t addr, uint64_t bytes)
 {
@@ -92,23 +97,18 @@ static void own(struct heap_size *out, uint64_t addr, uint64_t bytes)
 
 static void size_plain(const struct look *l, const struct heap_type *type, struct heap_size *out)
 {
-	int64_t n = type->item ? (int64_t)field(l, VAR_SIZE) : 0;
-
-	/* Some types count in other ways (frames) or mark with the sign. */
-	out->items = (uint64_t)(n < 0 ? -n : n);
+	/* Some types mark something with the sign. */
+	out->items = type->item ? absolute(field(l, VAR_SIZE)) : 0;
 	out->bytes = capped(out->bytes + times(out->items, type->item));
 }
 
 static void size_int(const struct look *l, const struct heap_type *type, struct heap_size *out)
 {
-	int64_t n = (int64_t)field(l, VAR_SIZE);
+	uint64_t n = field(l, VAR_SIZE);
 
-	if (l->b->objects.minor >= 12)
-		n = (int64_t)((uint64_t)n >> 3);
-	n = n < 0 ? -n : n;
-	if (!n && l->b->objects.minor >= 12)
-		n = 1;
-	out->bytes = capped(out->bytes + times((uint64_t)n, type->item));
+	/* Since 3.12 the sign is in the lowest bits, and 0 has a digit, too. */
+	n = l->b->objects.minor < 12 ? absolute(n) : n >> 3 ? n >> 3 : 1;
+	out->bytes = capped(out->bytes + times(n, type->item));
 }
 
 static void size_list(const struct look *l, const struct heap_type *type, struct heap_size *out)
@@ -386,7 +386,7 @@ static void more_strides(const struct heap_build *b, const uint8_t *more, struct
 
 	memcpy(strides, more, 8 * shown_dims(out));
 	for (i = 0; i < shown_dims(out); i++) {
-		uint64_t stride = (int64_t)strides[i] < 0 ? -strides[i] : strides[i];
+		uint64_t stride = absolute(strides[i]);
 
 		if (times(stride, out->dims[i]) > longest)
 			longest = times(stride, out->dims[i]);

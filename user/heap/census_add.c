@@ -19,7 +19,8 @@ static bool same_name(const void *array, uint32_t number, const void *key)
 	return !strcmp(t->rows[number]->name, key);
 }
 
-uint32_t taking_row(struct taking *t, const struct heap_type *type)
+/* The row of a type: all types of one name have the same. */
+static uint32_t row_of(struct taking *t, const struct heap_type *type)
 {
 	uint16_t *row = &t->row_of[type->number];
 	struct hash_index_slot *slot;
@@ -65,7 +66,7 @@ static void take_from_bytes(struct taking *t, const struct heap_type *type,
 	if (t->build.objects.minor < 15 || type->kind != HEAP_BYTEARRAY || !s->owned ||
 	    !t->bytes_type)
 		return;
-	estimate_add(t->sums, taking_row(t, t->bytes_type), sum);
+	estimate_add(t->sums, row_of(t, t->bytes_type), sum);
 	estimate_add(t->sums, ROW_ALL, sum);
 }
 
@@ -92,12 +93,12 @@ void taking_certain(struct taking *t, const struct heap_type *type, uint64_t add
 		return;
 	*slot = addr;
 	t->certain_cnt++;
-	estimate_certain(t->sums, taking_row(t, type), sum);
+	estimate_certain(t->sums, row_of(t, type), sum);
 	estimate_certain(t->sums, ROW_ALL, sum);
 }
 
-void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s)
+static void add_object(struct taking *t, const struct heap_type *type, uint64_t addr,
+		       const struct heap_size *s)
 {
 	const struct estimate_sum sum = {
 		.objects = 1, .bytes = (double)(s->bytes + s->owned), .owned = (double)s->owned,
@@ -110,7 +111,7 @@ void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr
 	}
 	if (t->certain_cnt && *certain_slot(t, addr))
 		return;
-	estimate_add(t->sums, taking_row(t, type), sum);
+	estimate_add(t->sums, row_of(t, type), sum);
 	estimate_add(t->sums, ROW_ALL, sum);
 	take_from_raw(t, s);
 	take_from_bytes(t, type, s);
@@ -136,7 +137,7 @@ static void read_pending(struct taking *t)
 		if (pieces[i].ok && p->size.more_bytes)
 			t->pending[left++] = *p;
 		else
-			taking_object(t, p->type, p->addr, &p->size);
+			add_object(t, p->type, p->addr, &p->size);
 	}
 	t->pending_cnt = left;
 }
@@ -148,7 +149,7 @@ void taking_finish(struct taking *t)
 	for (i = 0; i < MORE_READS_MAX && t->pending_cnt; i++)
 		read_pending(t);
 	for (i = 0; i < t->pending_cnt; i++)
-		taking_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size);
+		add_object(t, t->pending[i].type, t->pending[i].addr, &t->pending[i].size);
 	t->pending_cnt = 0;
 }
 
@@ -156,7 +157,7 @@ void taking_pending(struct taking *t, const struct heap_type *type, uint64_t add
 		    const struct heap_size *s)
 {
 	if (!s->more_bytes) {
-		taking_object(t, type, addr, s);
+		add_object(t, type, addr, s);
 		return;
 	}
 	t->pending[t->pending_cnt++] = (struct pending){ type, addr, *s };

@@ -15,7 +15,7 @@ static const uint8_t root_cost[HEAP_ROOT_CNT] = {
 	[HEAP_ROOT_MODULE] = 1, [HEAP_ROOT_CLASS] = 1, [HEAP_ROOT_THREAD] = 1,
 	[HEAP_ROOT_SUSPENDED] = 2, [HEAP_ROOT_FRAME] = 5, [HEAP_ROOT_C] = 40,
 };
-#define WEAK_COST 20u
+#define WEAK_COST 60u
 /*
  * After scan number n nothing better than n + this can be found, except by luck: each scan follows
  * at most one link.
@@ -81,6 +81,8 @@ static uint32_t edge_cost(const struct chains *c, const struct chains_edge *e)
 {
 	uint32_t cost, weak = e->weak ? WEAK_COST : 0;
 
+	if (e->dead)
+		return CHAINS_NONE;
 	if (e->how == CHAINS_ROOT)
 		return root_cost[e->root] ? root_cost[e->root] + weak : CHAINS_NONE;
 	cost = c->nodes[e->parent].cost;
@@ -165,8 +167,9 @@ void chains_settle(struct chains *c)
 	}
 	for (i = 0; i < c->edge_cnt; i++) {
 		n = &c->nodes[c->edges[i].child];
-		if (c->edges[i].root == HEAP_ROOT_C && n->counted >= chains_refs(c, n->addr))
-			c->edges[i].root = HEAP_ROOT_UNKNOWN;	/* without a cost: nobody's */
+		if ((c->edges[i].root == HEAP_ROOT_C || c->edges[i].weak) &&
+		    n->counted >= chains_refs(c, n->addr))
+			c->edges[i].dead = true;
 	}
 	relax(c);
 }

@@ -17,6 +17,10 @@
 
 /* Offsets in PyTypeObject after sizeof(PyObject). */
 enum { TP_MEMBERS = 224, TP_DICT = 248 };
+/* f_blockstack, which is not initialised, before a frame's variables (up to 3.10). */
+#define BLOCK_BYTES 240
+/* PyFrameObject._f_frame_data, at least (3.11+). */
+#define FRAME_DATA 72
 /* Limits on a type's members, and on bases. */
 #define MEMBERS_MAX 256u
 #define BASES_MAX 32u
@@ -286,9 +290,22 @@ static bool slot_name(struct chains *c, uint64_t obj, const struct heap_type *ty
 bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
 		       unsigned int *how, char *out, size_t size)
 {
+	struct py_frame frame;
+
 	*how = CHAINS_FIELD;
 	*out = '\0';
 	if (off == c->head - 8 || (off == c->head && is_weak(c, type)))
+		return false;
+	if (type->kind == HEAP_FRAME && c->target->layout.lasti_unit &&
+	    off < c->target->layout.fr_locals && off >= c->target->layout.fr_locals - BLOCK_BYTES)
+		return false;
+	/* The space for its own frame is not initialised while the function runs (3.11+). */
+	if (type->kind == HEAP_FRAME && !c->target->layout.lasti_unit && off >= FRAME_DATA &&
+	    !chains_inner_frame(c, obj, type, &frame))
+		return false;
+	/* Its objects come first; then, from 3.11 on, other data and the bytecode. */
+	if (type->kind == HEAP_CODE && c->target->minor >= 11 &&
+	    off > c->target->layout.co_linetable)
 		return false;
 	if (type->kind == HEAP_SET && !is_small_set(c, obj, type))
 		return false;

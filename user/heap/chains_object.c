@@ -13,6 +13,9 @@
 #include "heap/chains_work.h"
 
 #define HAVE_GC (1ull << 14)
+/* Free-threaded builds: PyObject.ob_mutex, with its two bits (Include/cpython/lock.h). */
+#define OB_MUTEX 10
+#define MUTEX_MAX 3
 #define HEAD_MAX 64		/* sizeof(PyObject) is at most 32 */
 /* Windows before a word in which its object may begin: most are small. */
 #define NEAR_BYTES 512u
@@ -21,6 +24,8 @@
 #define SHORT_MAX 4u
 /* PyTypeObject after sizeof(PyObject): all that a type has which is not on the heap. */
 #define TYPE_BYTES 384u
+/* Attributes that are in the object, at most (SHARED_KEYS_MAX_SIZE). */
+#define VALUES_MAX 30
 /* Items of an object, at most: more are a lie. */
 #define ITEMS_MAX (1u << 30)
 
@@ -47,6 +52,8 @@ static bool has_gc_head(struct chains *c, uint64_t addr, const struct heap_type 
  */
 static bool is_head(struct chains *c, const uint8_t *bytes, struct heap_object *object)
 {
+	if (c->target->free_threaded && bytes[OB_MUTEX] > MUTEX_MAX)
+		return false;
 	return heap_object_at(c->types, bytes, c->head, object) &&
 	       (object->refs < 65536 || !chains_region(c, object->refs));
 }
@@ -71,6 +78,9 @@ const struct heap_type *chains_object(struct chains *c, uint64_t addr)
 
 	if (addr & 7 || py_get(&c->walk, addr, bytes, c->head) ||
 	    !is_head(c, bytes, &object) || !has_gc_head(c, addr, object.type))
+		return NULL;
+	/* All types have been found before. */
+	if (object.type->kind == HEAP_TYPE && chains_set_find(&c->known, addr) == CHAINS_NONE)
 		return NULL;
 	if (!py_get(&c->walk, addr + c->head - sizeof(words), words, sizeof(words)) &&
 	    is_in_tuple(c, words))
@@ -143,14 +153,17 @@ static uint64_t frame_extent(struct chains *c, uint64_t obj, const struct heap_t
 static uint64_t str_extent(struct chains *c, uint64_t obj, const struct heap_type *type)
 {
 	const struct py_object_layout *o = &c->target->objects;
-	uint64_t length, bytes;
-	uint32_t state;
+	uint64_t length;
+	uint32_t state, kind;
 
 	if (py_get(&c->walk, obj + o->str_length, &length, sizeof(length)) ||
 	    py_get(&c->walk, obj + o->str_state, &state, sizeof(state)) || length > ITEMS_MAX)
 		return type->basic;
-	bytes = (length + 1) * ((state & o->str_kind_mask) >> o->str_kind_shift & 7);
-	return bytes > type->basic ? o->str_ascii_data + bytes : type->basic + bytes;
+	if (!(state & o->str_compact_bit))
+		return type->basic;
+	kind = (state & o->str_kind_mask) >> o->str_kind_shift & 7;
+	return (state & o->str_ascii_bit ? o->str_ascii_data : o->str_compact_data) +
+	       (length + 1) * kind;
 }
 
 static uint64_t items_extent(struct chains *c, uint64_t obj, const struct heap_type *type)
@@ -166,6 +179,7 @@ static uint64_t items_extent(struct chains *c, uint64_t obj, const struct heap_t
 uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *type)
 {
 	const struct heap_type *self;
+	uint8_t capacity;	/* of struct _dictvalues, its first byte */
 	uint64_t bytes;
 
 	switch (type->kind) {
@@ -187,8 +201,9 @@ uint64_t chains_extent(struct chains *c, uint64_t addr, const struct heap_type *
 		break;
 	}
 	bytes = items_extent(c, addr, type);
-	if (c->target->minor >= 13 && type->flags & PY_INLINE_VALUES)
-		bytes = type->basic + 8ull + 8ull * (type->value_cnt ? type->value_cnt : 30);
+	if (c->target->minor >= 13 && type->flags & PY_INLINE_VALUES &&
+	    !py_get(&c->walk, addr + type->basic, &capacity, 1) && capacity <= VALUES_MAX)
+		bytes = type->basic + 8ull + 8ull * capacity;
 	return bytes;
 }
 
@@ -210,10 +225,16 @@ static uint64_t owner_in(struct chains *c, uint64_t at, uint64_t from, uint64_t 
 			 uint32_t *too_short, const struct heap_type **type)
 {
 	static uint64_t words[FAR_BYTES / 8];
-	uint64_t addr, i = (end - from) / 8;
+	uint64_t addr, i = (end - from) / 8, page = (end - 8) & ~(uint64_t)(PAGES_BYTES - 1);
 
-	if (py_get(&c->walk, from, words, i * sizeof(*words)))
-		return 0;
+	if (py_get(&c->walk, from, words, i * sizeof(*words))) {
+		/* The pages before are not in memory: an object does not begin there. */
+		*too_short = SHORT_MAX - 1;
+		from = page > from ? page : from;
+		i = (end - from) / 8;
+		if (py_get(&c->walk, from, words, i * sizeof(*words)))
+			return 0;
+	}
 	while (i-- && *too_short < SHORT_MAX) {
 		if (chains_set_find(&c->known, words[i]) == CHAINS_NONE)
 			continue;

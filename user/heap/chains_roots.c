@@ -17,8 +17,11 @@
 #define THREADS_MAX 1024u
 #define FRAMES_MAX 1024u
 #define TP_DICT 248u		/* PyTypeObject.tp_dict after sizeof(PyObject) */
-/* More than any version's PyThreadState has up to the fields that refer to objects. */
-#define STATE_BYTES 360u
+/*
+ * Of PyThreadState: no version has less, and all fields that refer to objects for long are there. In
+ * 3.6 an array follows that is not initialised.
+ */
+#define STATE_BYTES(minor) ((minor) == 6 ? 176u : 264u)
 #define CHUNK_MAX (1u << 30)
 
 /* ---- modules and classes ---- */
@@ -177,7 +180,8 @@ static void list_threads(struct chains *c)
 	if (c->at.interps)
 		py_threads_list(&c->walk, &c->at, threads, THREADS_MAX, &cnt);
 	for (i = 0; i < cnt && !chains_at_limit(c); i++) {
-		add_range(c, threads[i].state, threads[i].state + STATE_BYTES, CHAINS_STATE,
+		add_range(c, threads[i].state, threads[i].state +
+			  STATE_BYTES(c->target->minor), CHAINS_STATE,
 			  threads[i].tid, NULL);
 		add_stack(c, &threads[i]);
 		add_chunk(c, threads[i].state, threads[i].tid);

@@ -66,7 +66,7 @@ enum chains_how {
 struct chains_edge {
 	uint32_t parent, child;	/* nodes; of CHAINS_ROOT: parent is CHAINS_NONE */
 	uint8_t how, root;	/* enum chains_how without CHAINS_WEAK, enum heap_root */
-	bool weak;
+	bool weak, dead;	/* of CHAINS_WEAK; it was found to be left over */
 	char name[HEAP_ROOT_NAME_BYTES];	/* as heap_link.name; of CHAINS_ROOT: root_name */
 };
 

@@ -133,7 +133,7 @@ void heap_mem_pages(struct heap_mem *m, uint64_t addr, uint32_t step, uint16_t *
 
 /* ---- mappings ---- */
 
-int heap_maps_add(struct heap_maps *maps, uint64_t start, uint64_t end)
+static int add_map(struct heap_maps *maps, uint64_t start, uint64_t end)
 {
 	struct heap_map *bigger;
 
@@ -159,7 +159,7 @@ static int take_map(void *ctx, const struct proc_map *m)
 		maps->cut = true;
 		return 1;
 	}
-	return heap_maps_add(maps, m->start, m->end);
+	return add_map(maps, m->start, m->end);
 }
 
 int heap_maps_read(struct heap_maps *maps, pid_t tgid)

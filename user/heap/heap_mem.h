@@ -60,8 +60,6 @@ struct heap_maps {
 
 /* Those of private writable memory without a file, also [heap], not stacks. 0 or -errno. */
 int heap_maps_read(struct heap_maps *maps, pid_t tgid);
-/* Add one after all others. 0 or -errno. */
-int heap_maps_add(struct heap_maps *maps, uint64_t start, uint64_t end);
 /* The mapping of an address; NULL: none of these. */
 const struct heap_map *heap_maps_find(const struct heap_maps *maps, uint64_t addr);
 void heap_maps_free(struct heap_maps *maps);

@@ -55,15 +55,9 @@ struct taking {
 	uint32_t pending_cnt;
 };
 
-/* The row of a type: all types of one name have the same. */
-uint32_t taking_row(struct taking *t, const struct heap_type *type);
-
-/* Add an object, of which all is known; or read what is missing first, together with others. */
-void taking_object(struct taking *t, const struct heap_type *type, uint64_t addr,
-		   const struct heap_size *s);
+/* Add an object; if its size needs further reads, later, together with others. */
 void taking_pending(struct taking *t, const struct heap_type *type, uint64_t addr,
 		    const struct heap_size *s);
-
 /* Add the objects that wait for further reads. */
 void taking_finish(struct taking *t);
 

@@ -59,11 +59,6 @@ size_t page_book_ask_again(struct page_book *b, uint32_t *pos, uint64_t *addrs, 
 	return n;
 }
 
-size_t page_book_looked_at(const struct page_book *b)
-{
-	return b->looks.cnt;
-}
-
 /* The page of a look, with the same fault: it holds memory, or waits for its first answer. */
 static const struct page *page_of_look(const struct page_book *b, const struct page_look *l)
 {

@@ -36,8 +36,6 @@ size_t page_book_ask_soon(struct page_book *b, uint64_t now_ns, uint64_t *addrs,
  * the start). Returns the number; 0: these were all, *pos is 0.
  */
 size_t page_book_ask_again(struct page_book *b, uint32_t *pos, uint64_t *addrs, size_t max);
-/* Returns how many pages were looked at and may still be there. */
-size_t page_book_looked_at(const struct page_book *b);
 
 /* Take answers; soon: of page_book_ask_soon(). read_ns: when they were read. 0 or -ENOMEM. */
 int page_book_take_contents(struct page_book *b, bool soon, const struct page_content *contents,

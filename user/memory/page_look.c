@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -14,7 +15,7 @@
 
 /* ---- time ---- */
 
-/* One hundredth of the time that passes, saved up for at most that long. */
+/* CPU time: one hundredth of the time that passes, saved up for at most that long. */
 #define SHARE 100
 #define SAVED_MAX_NS 20000000ll
 
@@ -22,6 +23,14 @@ static struct {
 	int64_t left_ns;
 	uint64_t at_ns;
 } budget = { .left_ns = SAVED_MAX_NS };
+
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
 
 static bool has_time(uint64_t now)
 {
@@ -135,7 +144,7 @@ int page_look(pid_t task, int pagemap, uint32_t page_bytes, const uint64_t *addr
 {
 	static struct look l;
 	static struct areas a;
-	uint64_t begun = now_ns(), now = begun;
+	int64_t begun = cpu_ns();
 	size_t i;
 	int err = 0;
 
@@ -144,16 +153,15 @@ int page_look(pid_t task, int pagemap, uint32_t page_bytes, const uint64_t *addr
 	memset(contents, 0, cnt * sizeof(*contents));
 	for (i = 0; i < cnt; i++)
 		contents[i].addr = addrs[i];
-	if (!has_time(begun) && !last)
+	if (!has_time(now_ns()) && !last)
 		return 0;
 	err = proc_all_maps(task, take_map, &a);
 	for (i = 0; err >= 0 && i < cnt; i++) {
-		now = now_ns();
-		if (!last && (int64_t)(now - begun) > budget.left_ns)
+		if (!last && cpu_ns() - begun > budget.left_ns)
 			break;
 		if (a.list[i].end)
 			look_at_page(&l, &a.list[i], addrs[i], &contents[i]);
 	}
-	budget.left_ns -= (int64_t)(now_ns() - begun);
+	budget.left_ns -= cpu_ns() - begun;
 	return err < 0 ? err : 0;
 }

@@ -19,25 +19,25 @@ SAMPLE = 256
 
 # The class: where the chain begins, and the chain.
 KEEPERS = {
-    "InDict": ("module", r"__main__\.CACHE \(dict\) → __main__\.InDict"),
-    "InAttribute": ("class", r"__main__\.Registry\.things \(list\) → __main__\.InAttribute"),
-    "InClosure": ("module", r"__main__\.HANDLER \(function\) → closure variable things \(list\) → __main__\.InClosure"),
-    "InCallback": ("module", r"__main__\.CALLBACKS \(list\) → method\.__self__ \(__main__\.Bus\) → \.seen \(list\) → "
+    "InDict": (("module",), r"__main__\.CACHE \(dict\) → __main__\.InDict"),
+    "InAttribute": (("class",), r"__main__\.Registry\.things \(list\) → __main__\.InAttribute"),
+    "InClosure": (("module",), r"__main__\.HANDLER \(function\) → closure variable things \(list\) → __main__\.InClosure"),
+    "InCallback": (("module",), r"__main__\.CALLBACKS \(list\) → method\.__self__ \(__main__\.Bus\) → \.seen \(list\) → "
                              r"__main__\.InCallback"),
-    "InCache": ("module", r"__main__\.load \(functools\._lru_cache_wrapper\) → \.cache \(dict\) → __main__\.InCache"),
-    "InLocal": ("module", r"__main__\.LOCAL \(_thread\._local\) → .*\.things \(list\) → __main__\.InLocal"),
-    "InTraceback": ("module", r"__main__\.LAST_ERROR \(ValueError\) → \.__traceback__ \(traceback\) → .*"
+    "InCache": (("module",), r"__main__\.load \(functools\._lru_cache_wrapper\) → \.cache \(dict\) → __main__\.InCache"),
+    "InLocal": (("module", "thread"), r"(__main__\.LOCAL \(_thread\._local\)|thread \d+ \(dict\)) → .*\.things \(list\) → __main__\.InLocal"),
+    "InTraceback": (("module",), r"__main__\.LAST_ERROR \(ValueError\) → \.__traceback__ \(traceback\) → .*"
                               r"→ fails\(\) in keepers\.py: things \(list\) → __main__\.InTraceback"),
-    "InVariable": ("module", r"__main__\.VARIABLE \(list\) → __main__\.InVariable"),
-    "InTask": ("suspended", r"suspended in_task\(\) in keepers\.py: things \(list\) → __main__\.InTask"),
-    "InC": ("c", r"C code.* → __main__\.InC"),
-    "InSession": ("module", r"__main__\.SESSIONS \(dict\) → __main__\.Session\.data \(__main__\.InSession\)"),
-    "InThread": ("frame", r"in_thread\(\) in keepers\.py: things \(list\) → __main__\.InThread"),
-    "InDeque": ("module", r"__main__\.QUEUE \(collections\.deque\) → __main__\.InDeque"),
-    "InSet": ("module", r"__main__\.SET \(set\) → __main__\.InSet"),
-    "InSlots": ("module", r"__main__\.SLOTS \(tuple\) → __main__\.Slots\.held \(__main__\.InSlots\)"),
-    "InGenerator": ("suspended", r"suspended numbers\(\) in keepers\.py: things \(list\) → __main__\.InGenerator"),
-    "InCycle": ("cycle", r"each other → __main__\.InCycle"),
+    "InVariable": (("module",), r"__main__\.VARIABLE \(list\) → __main__\.InVariable"),
+    "InTask": (("suspended",), r"suspended in_task\(\) in keepers\.py: things \(list\) → __main__\.InTask"),
+    "InC": (("c",), r"C code.* → __main__\.InC"),
+    "InSession": (("module",), r"__main__\.SESSIONS \(dict\) → __main__\.Session\.data \(__main__\.InSession\)"),
+    "InThread": (("frame",), r"in_thread\(\) in keepers\.py: things \(list\) → __main__\.InThread"),
+    "InDeque": (("module",), r"__main__\.QUEUE \(collections\.deque\) → __main__\.InDeque"),
+    "InSet": (("module",), r"__main__\.SET \(set\) → __main__\.InSet"),
+    "InSlots": (("module",), r"__main__\.SLOTS \(tuple\) → __main__\.Slots\.held \(__main__\.InSlots\)"),
+    "InGenerator": (("suspended",), r"suspended numbers\(\) in keepers\.py: things \(list\) → __main__\.InGenerator"),
+    "InCycle": (("cycle",), r"each other → __main__\.InCycle"),
 }
 
 
@@ -67,11 +67,12 @@ def assert_kept(target, book):
             assert name == "InC"        # without ctypes
             continue
         found = why(target, name)
-        assert found["type"] == full and found["objects"] == book[full], (name, found)
+        # Two words of memory that was freed may look like an object.
+        assert found["type"] == full and abs(found["objects"] - book[full]) <= 2, (name, found)
         assert found["sampled"] == min(SAMPLE, COUNT)
         best = found["chains"][0]
-        assert best["root"] == root and re.fullmatch(chain, best["chain"]), (name, best)
-        assert best["share"] == 1, (name, found["chains"])
+        assert best["root"] in root and re.fullmatch(chain, best["chain"]), (name, best)
+        assert best["share"] > 0.98, (name, found["chains"])
 
 
 def test_each_keeper(interpreter, scratch):

@@ -179,8 +179,8 @@ static void test_the_own_type_leads(void **state)
 		make_growth("list", -20, -4096, 5, 100),
 	};
 	static const char first[] =
-		"__main__.Session grew by 120 objects a minute (14.1 KiB), and with it bytearray\n"
-		"by 2.3 MiB a minute.\n";
+		"__main__.Session grew by 120 objects a minute (14.1 KiB), and bytearray by 2.3\n"
+		"MiB a minute.\n";
 	const char *text = growth_text(list, 6, 80);
 
 	assert_int_equal(strncmp(text, first, strlen(first)), 0);
@@ -200,13 +200,16 @@ static void test_the_own_type_leads(void **state)
 /* A class that happens to have a few more does not stand for all that grows. */
 static void test_others_lead(void **state)
 {
-	const struct heap_growth list[] = {
+	struct heap_growth list[] = {
 		make_growth("str", 60000, 6 << 20, 100, 1000),
 		make_growth("app.Rare", 1, 56, 0, 0),
 	};
 
 	assert_has(growth_text(list, 2, 0), "str grew by 120,000 objects a minute (12.0 MiB).\n");
 	assert_has(growth_text(list + 1, 1, 0), "app.Rare grew by 2 objects a minute (112 B).\n");
+	/* The same objects have become larger. */
+	list[1] = make_growth("app.Rare", 0, 56, 0, 0);
+	assert_has(growth_text(list + 1, 1, 0), "app.Rare grew by 112 B a minute.\n");
 }
 
 static void test_below_the_error(void **state)
@@ -218,6 +221,20 @@ static void test_below_the_error(void **state)
 	assert_has_not(text, "app.Maybe");
 	assert_has_not(text, "objects/min");
 	assert_has(growth_text(NULL, 0, 80), "No type grew");
+}
+
+/* Numbers that no process has, but a census of a hostile one may. */
+static void test_growth_without_bounds(void **state)
+{
+	const struct heap_growth list[] = {
+		make_growth("a.A", INT64_MAX, INT64_MAX, 0, 0),
+		make_growth("a.B", INT64_MIN, INT64_MIN, 0, UINT64_MAX),
+		make_growth("a.C", INT64_MIN, INT64_MIN, UINT64_MAX, 0),
+		make_growth("a.D", -1, INT64_MIN, 1, 0),
+	};
+
+	assert_has(growth_text(list, 4, 80), "a.A grew by ");
+	assert_has(growth_text(list, 4, 80), "3 types have less now");
 }
 
 /* ---- several processes ---- */
@@ -320,7 +337,8 @@ int main(void)
 		cmocka_unit_test(test_order), cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_nothing_found),
 		cmocka_unit_test(test_the_own_type_leads), cmocka_unit_test(test_others_lead),
-		cmocka_unit_test(test_below_the_error), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_below_the_error),
+		cmocka_unit_test(test_growth_without_bounds), cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_lines_of_growth), cmocka_unit_test(test_numbers),
 	};
 
