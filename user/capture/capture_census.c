@@ -23,7 +23,7 @@
 #define GAP_MIN_NS SECOND_NS
 #define GAP_MAX_NS (60 * SECOND_NS)
 #define GAP_SHARE_MIN 32
-/* A process without pools (its interpreter has not begun), or that cannot be read, is asked again. */
+/* A process without objects (its interpreter only begins), or that cannot be read: asked again. */
 #define AGAIN_NS 100000000ull
 #define AGAIN_DOUBLINGS 9
 /* The worker may take this part of a CPU's time, and so much more, for the first ones. */

@@ -19,6 +19,14 @@ static const char *shown_name(const struct type_growth *g, char out[SHOWN_BYTES]
 	return escape_text(g->name, strlen(g->name), out, SHOWN_BYTES);
 }
 
+const char *mem_types_first(const struct type_growths *g)
+{
+	const struct type_growth *own, *most;
+
+	type_growths_leaders(g, &own, &most);
+	return own ? own->name : most ? most->name : NULL;
+}
+
 char *mem_types_sentence(const struct type_growths *g)
 {
 	const struct type_growth *own, *most, *first;
@@ -51,7 +59,8 @@ char *mem_types_sentence(const struct type_growths *g)
 enum column { MORE_OBJECTS, MORE_BYTES, ERROR, OBJECTS, BYTES, TYPE, COLUMNS };
 
 static const struct text_column columns[COLUMNS] = {
-	[MORE_OBJECTS] = { 10, CUT_RIGHT, true, true }, [MORE_BYTES] = { 10, CUT_RIGHT, true, true },
+	[MORE_OBJECTS] = { 10, CUT_RIGHT, true, true },
+	[MORE_BYTES] = { 10, CUT_RIGHT, true, true },
 	[ERROR] = { 10, CUT_RIGHT, true, true }, [OBJECTS] = { 10, CUT_RIGHT, true, true },
 	[BYTES] = { 10, CUT_RIGHT, true, true }, [TYPE] = { 0, CUT_LEFT, false, false },
 };

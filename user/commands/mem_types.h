@@ -17,6 +17,9 @@
  */
 char *mem_types_sentence(const struct type_growths *g);
 
+/* The name of the type that the sentence begins with, any bytes; NULL: none grew. */
+const char *mem_types_first(const struct type_growths *g);
+
 /* Prints the types that have grown as a table, at most limit of them; 0: all. */
 void mem_types_print(const struct type_growths *g, uint32_t limit);
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 
 #define COMMAND_COLUMNS 46
+#define TYPE_COLUMNS 80
 
 const char *memory_heading(bool exact)
 {
@@ -21,7 +22,7 @@ static void print_command(FILE *out, size_t width, const char *what, const char 
 
 static void print_command(FILE *out, size_t width, const char *what, const char *format, ...)
 {
-	char command[64];
+	char command[64 + TYPE_COLUMNS];
 	va_list args;
 
 	va_start(args, format);
@@ -33,7 +34,16 @@ static void print_command(FILE *out, size_t width, const char *what, const char 
 		fprintf(out, "  %-*s  # %s\n", COMMAND_COLUMNS, command, what);
 }
 
-void memory_print_hint(FILE *out, uint32_t tgid, bool lives, size_t width)
+/* Returns true if the name is one word for a shell, and short. */
+static bool is_plain_name(const char *type)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.";
+
+	return *type && strlen(type) <= TYPE_COLUMNS && !type[strspn(type, plain)];
+}
+
+void memory_print_hint(FILE *out, uint32_t tgid, bool lives, const char *type, size_t width)
 {
 	static const char why[] =
 		"These functions touched the memory first. When their objects are freed, other "
@@ -46,6 +56,8 @@ void memory_print_hint(FILE *out, uint32_t tgid, bool lives, size_t width)
 	if (!tgid || lives)
 		print_command(out, width, "which objects stay, by type",
 			      "tachbpf heap %s --since 30s", pid);
+	if ((!tgid || lives) && type && is_plain_name(type))
+		print_command(out, width, "who keeps them", "tachbpf heap %s --why %s", pid, type);
 	print_command(out, width, "who allocates what is not freed",
 		      "tachbpf -m mem --allocations -p %s -d 30", pid);
 }

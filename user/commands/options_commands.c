@@ -108,7 +108,8 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		.settings = options_open, .word = options_file_word,
 	},
 	[COMMAND_MEM] = {
-		.name = "mem", .help = "Show which types grew, and which code ran while memory grew.",
+		.name = "mem",
+		.help = "Show which types grew, and which code ran while memory grew.",
 		.synopsis = TEXTS("tachbpf mem [OPTIONS] FILE|DIR..."),
 		.examples = TEXTS(
 		  "tachbpf mem --by function 1234-app.mlyze",

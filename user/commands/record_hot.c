@@ -447,7 +447,7 @@ static bool print_memory(const struct record_options *opts, const struct input_o
 			     "Processes that hold the most (of all held memory)");
 	if (!exact) {
 		fprintf(stderr, "\n");
-		memory_print_hint(stderr, memory.tgid, !memory.exited,
+		memory_print_hint(stderr, memory.tgid, !memory.exited, memory.type,
 				  text_terminal_width(stderr));
 	}
 	return true;

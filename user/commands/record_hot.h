@@ -13,6 +13,7 @@
 
 #include "base/string_ref.h"
 #include "base/text.h"
+#include "heap/census.h"
 #include "model/event.h"
 
 #define HOT_ROWS 5
@@ -63,6 +64,7 @@ int record_print_gil(const struct input_options *input, uint64_t limit);
 struct record_memory {
 	uint32_t tgid;		/* 0: there are several, or it is unknown */
 	bool exited;
+	char type[HEAP_NAME_BYTES];	/* that grew, any bytes; "": none, or unknown */
 };
 /*
  * Prints which types of objects there are more of at the end, in the process whose objects have

@@ -123,6 +123,8 @@ void record_print_types(const struct input_options *input, struct record_memory 
 	if (c && c->growths.to)
 		print_sentence(c, set.file_cnt > 1);
 	out->exited = c && c->notes.exited;
+	if (c && mem_types_first(&c->growths) && set.file_cnt == 1)
+		snprintf(out->type, sizeof(out->type), "%s", mem_types_first(&c->growths));
 	census_file_free(c);
 	profile_set_free(&set);
 }

@@ -98,7 +98,8 @@ static void test_errors(void **state)
 	add_census(1, ROWS({ "int", 100, 50, 2800, 1400 }, { "list", 10, 0, 800, 0 },
 			   { "", 1000, 0, 99999, 0 }));
 	add_census(2, ROWS({ "int", 150, 50, 4200, 1400 }, { "new", 40, 0, 600, 0 },
-			   { "large", 10, 0, 5000, 0 }, { "list", 5, 0, 400, 0 }, { "", 0, 0, 0, 0 }));
+			   { "large", 10, 0, 5000, 0 }, { "list", 5, 0, 400, 0 },
+			   { "", 0, 0, 0, 0 }));
 	read_growths(0, 9);
 	assert_false(type_has_grown(growth_of("int")));
 	assert_int_equal(growth_of("int")->objects_error, 100);
@@ -132,7 +133,8 @@ static void test_extremes(void **state)
 	add_census(1, ROWS({ "a", INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX },
 			   { "b", 0, 0, 0, 0 }, { "a", 1, 0, 1, 0 }, { "", 0, 0, 0, 0 }));
 	add_census(2, ROWS({ "a", 0, INT64_MAX, 0, INT64_MAX },
-			   { "b", INT64_MAX, 0, INT64_MAX, 0 }, { "b.c", 1, 0, 1, 0 }, { "", 0, 0, 0, 0 }));
+			   { "b", INT64_MAX, 0, INT64_MAX, 0 }, { "b.c", 1, 0, 1, 0 },
+			   { "", 0, 0, 0, 0 }));
 	read_growths(0, UINT64_MAX);
 	assert_int_equal(growth_of("b")->more_bytes, INT64_MAX);
 	assert_false(type_has_grown(growth_of("a")));
