@@ -43,7 +43,6 @@ uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *ty
 	i = c->node_cnt++;
 	c->nodes[i] = (struct chains_node){ .addr = addr, .type = type, .cost = CHAINS_NONE,
 					    .best = CHAINS_NONE, .depth = (uint8_t)depth };
-	chains_root_of(c, i);
 	return i;
 }
 

@@ -213,7 +213,7 @@ struct memory_event {
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a process */
 	uint64_t addr;		/* ALLOC, FREE: identifies the block as long as it exists */
 	uint64_t bytes;		/* ALLOC: bytes that it stands for, not 0; FREE: the same */
-	uint32_t stack;		/* ALLOC, FREE, FATE: the stack's number, dense from 0 in the process */
+	uint32_t stack;		/* not COLLECTION, CHECK: its number, dense from 0 in the process */
 	uint32_t nframes;	/* that stack; 1 to EVENT_MAX_FRAMES */
 	const uint32_t *frames;	/* ids in process_tables(), innermost first; valid in the call. A
 				 * name may become known later (process_retry_names()) */
