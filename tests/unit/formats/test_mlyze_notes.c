@@ -2,6 +2,7 @@
 /* test_mlyze_notes.c - what marks say is gathered; what is damaged, foreign or too much is not. */
 #include "formats/mlyze/mlyze_notes.h"
 #include "model/thread_names.h"
+#include "tests/unit/census_test.h"
 #include "tests/unit/mlyze_test.h"
 
 struct read {
@@ -120,7 +121,7 @@ static const struct mlyze_type_row *type_of(const struct read *r, size_t census,
 	const struct mlyze_census *c = mlyze_types_censuses(&r->notes.types, &cnt);
 
 	assert_true(census < cnt);
-	return mlyze_census_find(&r->notes.types, &c[census], name);
+	return census_find(&r->notes.types, &c[census], name);
 }
 
 static size_t census_cnt(const struct read *r)

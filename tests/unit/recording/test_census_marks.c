@@ -2,6 +2,7 @@
 /* test_census_marks.c - which types of a census are written, and that none is lost. */
 #include "formats/mlyze/mlyze_types.h"
 #include "recording/census_marks.h"
+#include "tests/unit/census_test.h"
 #include "tests/unit/tach_test.h"
 
 static struct heap_census census;
@@ -45,7 +46,7 @@ static const struct mlyze_census *only_census(const struct written *w)
 
 static const struct mlyze_type_row *find(const struct written *w, const char *name)
 {
-	return mlyze_census_find(&w->types, only_census(w), name);
+	return census_find(&w->types, only_census(w), name);
 }
 
 /* All objects and bytes are in one of the rows. */

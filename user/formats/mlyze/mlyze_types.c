@@ -116,15 +116,3 @@ const struct mlyze_type_row *mlyze_census_types(const struct mlyze_types *t,
 {
 	return all_rows(t) + c->first;
 }
-
-const struct mlyze_type_row *mlyze_census_find(const struct mlyze_types *t,
-					   const struct mlyze_census *c, const char *name)
-{
-	const struct mlyze_type_row *rows = mlyze_census_types(t, c);
-	uint32_t i;
-
-	for (i = 0; i < c->cnt; i++)
-		if (!strcmp(rows[i].name, name))
-			return &rows[i];
-	return NULL;
-}

@@ -53,8 +53,4 @@ const struct mlyze_census *mlyze_types_censuses(const struct mlyze_types *t, siz
 const struct mlyze_type_row *mlyze_census_types(const struct mlyze_types *t,
 					    const struct mlyze_census *c);
 
-/* The type of this name in a census; "": its rest; NULL: it has none. */
-const struct mlyze_type_row *mlyze_census_find(const struct mlyze_types *t,
-					   const struct mlyze_census *c, const char *name);
-
 #endif
