@@ -35,6 +35,7 @@ struct run {
 	size_t shown;			/* files whose rows were read */
 	bool sampled, exact, exited;	/* as in struct mem_rows, like the next line */
 	uint32_t pid;
+	char type[HEAP_NAME_BYTES];
 	bool failed;			/* a file could not be read or is damaged */
 };
 
@@ -162,6 +163,7 @@ static struct mem_rows sorted_rows(const struct run *run, struct memory_row *lis
 	struct mem_rows rows = {
 		.all = run->rows, .list = list, .of_file = of_file, .sampled = run->sampled,
 		.exact = run->exact, .pid = run->shown == 1 ? run->pid : 0, .exited = run->exited,
+		.type = run->shown == 1 ? run->type : "",
 	};
 
 	rows.cnt = memory_rows_sort(list, cnt, o->sort, o->leaks);
@@ -171,10 +173,13 @@ static struct mem_rows sorted_rows(const struct run *run, struct memory_row *lis
 
 static void note_how(struct run *run, const struct mem_trace *t)
 {
+	const char *first = mem_types_first(&t->types);
+
 	run->sampled |= t->notes.recorded && !t->notes.exact;
 	run->exact |= t->notes.recorded && t->notes.exact;
 	run->exited = t->notes.exited;
 	run->pid = t->pid;
+	snprintf(run->type, sizeof(run->type), "%s", first ? first : "");
 }
 
 static void show_file(struct run *run, struct mem_trace *t)
@@ -191,8 +196,7 @@ static void show_file(struct run *run, struct mem_trace *t)
 			printf("\n");
 		mem_text_file(o, t);
 		if (run->set.file_cnt == 1)
-			mem_types_print(&t->types, o->limit && o->limit < TYPES_SHOWN ? o->limit :
-								 TYPES_SHOWN);
+			mem_types_print(&t->types, o->limit < TYPES_SHOWN ? o->limit : TYPES_SHOWN);
 		return;
 	}
 	rows = sorted_rows(run, t->list.rows, t->list.cnt, true);

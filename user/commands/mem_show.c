@@ -390,7 +390,7 @@ void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 	limit_print_more("", rows->cnt, rows->shown);
 	printf("\n");
 	if (rows->cnt && rows->sampled && is_by_code(opts->by)) {
-		memory_print_hint(stdout, rows->pid, !rows->exited, NULL,
+		memory_print_hint(stdout, rows->pid, !rows->exited, rows->type,
 				  text_terminal_width(stdout));
 		printf("\n");
 	}

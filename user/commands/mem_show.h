@@ -39,6 +39,7 @@ struct mem_rows {
 	bool sampled, exact;	/* there are some with sampled pages; with every block */
 	uint32_t pid;		/* the process, if there is one file; 0: several, or unknown */
 	bool exited;		/* that process has ended */
+	const char *type;	/* of its objects, that grew, any bytes; "": none, or unknown */
 };
 
 /* Prints the head of a file. */

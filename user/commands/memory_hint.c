@@ -56,7 +56,7 @@ void memory_print_hint(FILE *out, uint32_t tgid, bool lives, const char *type, s
 	if (!tgid || lives)
 		print_command(out, width, "which objects stay, by type",
 			      "tachbpf heap %s --since 30s", pid);
-	if ((!tgid || lives) && type && is_plain_name(type))
+	if ((!tgid || lives) && is_plain_name(type))
 		print_command(out, width, "who keeps them", "tachbpf heap %s --why %s", pid, type);
 	print_command(out, width, "who allocates what is not freed",
 		      "tachbpf -m mem --allocations -p %s -d 30", pid);
