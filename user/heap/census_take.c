@@ -21,6 +21,8 @@
 
 /* Units of each stratum that are read first, and units between two looks at the errors. */
 #define PILOT_UNITS 32u
+/* The same of windows where mappings begin: all of them, unless a process has that many. */
+#define FIRST_WINDOWS 4096u
 #define ROUND_UNITS 512u
 /* The error is not believed before as many bytes of units were read. */
 #define SAMPLE_BYTES_MIN (64ull << 20)
@@ -30,6 +32,10 @@
 #define MIMALLOC_SINCE 13
 /* A process with fewer bytes in pools may have another allocator. */
 #define POOLS_BYTES_MIN (512u << 10)
+
+/* A mapping larger than this, and than all memory in use this many times, is sparse. */
+#define SPARSE_BYTES (1ull << 30)
+#define SPARSE_TIMES 16
 
 /* ---- the order of units ---- */
 
@@ -195,7 +201,7 @@ static void take_sample(struct taking *t, struct order *o)
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++)
-		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
+		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? FIRST_WINDOWS : PILOT_UNITS);
 	t->bytes_before = t->mem.bytes_read;
 	while (!t->mem.ended && any_left(o) && !is_enough(t))
 		take_round(t, o);
@@ -309,35 +315,74 @@ static uint64_t bytes_in_use(const struct heap_units *units)
 	return bytes;
 }
 
+static int read_maps(struct taking *t)
+{
+	size_t i;
+	int err;
+
+	heap_maps_free(&t->maps);
+	err = heap_maps_read(&t->maps, t->target->tgid);
+	t->mapped = 0;
+	for (i = 0; !err && i < t->maps.cnt; i++)
+		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
+	return err;
+}
+
+/*
+ * Leave out mappings that can only be sparse, such as those that sanitizers reserve: pymalloc's and
+ * the C library's are not, and to find what is in sparse ones could take all of the time. mimalloc's
+ * may be, but only the beginnings of its segments are looked for.
+ */
+static void drop_sparse_maps(struct taking *t)
+{
+	uint64_t most = SPARSE_TIMES * t->out->rss;
+	size_t i, cnt = 0;
+
+	most = most > SPARSE_BYTES ? most : SPARSE_BYTES;
+	t->mapped = 0;
+	for (i = 0; i < t->maps.cnt; i++) {
+		uint64_t bytes = t->maps.list[i].end - t->maps.list[i].start;
+
+		if (bytes > most) {
+			t->maps.cut = true;
+			continue;
+		}
+		t->maps.list[cnt++] = t->maps.list[i];
+		t->mapped += bytes;
+	}
+	t->maps.cnt = cnt;
+}
+
 /*
  * A build with a GIL has mimalloc only if it was asked for it. Extensions may have one of their
  * own: then pymalloc has what an interpreter needs at least.
  */
 static int find_of_any(struct taking *t)
 {
-	int err = -ENOENT;
+	bool is_free_threaded = t->target->free_threaded, has_mimalloc;
+	int err = 0;
 
-	if (t->target->free_threaded || t->target->minor >= MIMALLOC_SINCE)
+	if (is_free_threaded || t->target->minor >= MIMALLOC_SINCE)
 		err = find_with(t, &heap_mimalloc);
-	if (t->target->free_threaded || (err && err != -ENOENT))
+	if (is_free_threaded || err)
 		return err;
-	if (err || !t->units.cnt)
-		return find_with(t, &heap_pymalloc);
+	has_mimalloc = t->units.cnt;
+	drop_sparse_maps(t);
 	err = find_with(t, &heap_pymalloc);
-	return err || bytes_in_use(&t->units) >= POOLS_BYTES_MIN ? err :
-		find_with(t, &heap_mimalloc);
+	if (err || !has_mimalloc || bytes_in_use(&t->units) >= POOLS_BYTES_MIN)
+		return err;
+	err = read_maps(t);
+	return err ? err : find_with(t, &heap_mimalloc);
 }
 
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
 	size_t i, cnt = 0;
-	int err = heap_maps_read(&t->maps, t->target->tgid);
+	int err = read_maps(t);
 
 	if (err)
 		return err;
-	for (i = 0; i < t->maps.cnt; i++)
-		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
 	err = find_of_any(t);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += !heap_unit_is_window(&t->units.list[i]);
@@ -383,7 +428,7 @@ static int take(struct taking *t)
 	take_sample(t, &order);
 	if (!estimate_all_units(t->sums))
 		return -ETIMEDOUT;
-	t->out->limited = t->mem.ended;
+	t->out->limited = t->mem.ended || t->maps.cut;
 	fill_units(t);
 	fill_rows(t);
 	return 0;

@@ -13,8 +13,10 @@
 #include "cpython/mimalloc.h"
 #include "heap/units.h"
 
-/* 2 TiB. Further segments are counted as unread. */
-#define SEGMENTS_MAX 65536u
+/* Addresses that are looked at: 2 TiB. Further ones are counted as unread. */
+#define ADDRESSES_MAX 65536u
+/* Larger mappings are not mimalloc's, but those that sanitizers reserve. */
+#define MAPPING_MAX (1ull << 40)
 /* What is read of each block in a page of more than a slice. */
 #define HEAD_BYTES 1024u
 
@@ -32,7 +34,7 @@ struct search {
 	uint64_t *seed, key;
 	bool free_threaded;
 	int layout;		/* negative: not known yet */
-	uint32_t segments;
+	uint32_t segments, addresses;
 	uint32_t one_in;	/* of the pages: this many stand for the one that is kept */
 };
 
@@ -109,10 +111,6 @@ static int add_segment(struct search *s, const uint8_t *header, size_t len, uint
 		s->units->bad++;
 		return 0;
 	}
-	if (s->segments >= SEGMENTS_MAX) {
-		s->units->unread++;
-		return 0;
-	}
 	s->key = segment.key;
 	s->segments++;
 	s->units->bad += segment.bad_pages;
@@ -130,6 +128,11 @@ static int look_at(struct search *s, const struct heap_map *map, uint64_t addr, 
 	int err;
 
 	*bytes = 0;
+	if (s->addresses >= ADDRESSES_MAX) {
+		s->units->unread++;
+		return 0;
+	}
+	s->addresses++;
 	heap_mem_pages(s->m, addr, s->m->page_bytes, &pages, 1);
 	if (!(pages & 1))
 		return 0;
@@ -154,6 +157,8 @@ static int look_at_map(struct search *s, const struct heap_map *map)
 	uint64_t addr = (map->start + size - 1) / size * size, bytes;
 	int err = 0;
 
+	if (map->end - map->start > MAPPING_MAX)
+		return 0;
 	while (addr >= map->start && addr < map->end && !err && !s->m->ended) {
 		err = look_at(s, map, addr, &bytes);
 		addr += bytes > size ? (bytes + size - 1) / size * size : size;

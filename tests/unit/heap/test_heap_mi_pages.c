@@ -259,6 +259,23 @@ static void test_no_mimalloc(void **state)
 	end(4);
 }
 
+/* What is reserved and never used costs no reads; and there is an end to it. */
+static void test_endless_mappings(void **state)
+{
+	make_room(1);
+	fake_segment_make(&f, &fake_layouts[0], 0);
+	fake_page_make(&f, f.info, 1, 64, 5, MIMALLOC_GC);
+	put(0, sizeof(f.bytes));
+	map.end = map.start + (1ull << 40);
+	find();
+	assert_int_equal(units.cnt, 1);
+	assert_int_equal(m.bytes_read, 1024 + MIMALLOC_HEADER_BYTES);
+	map.end += 4096;
+	find();
+	assert_int_equal(units.cnt, 0);
+	end(1);
+}
+
 /* Of more pages than can be kept, a random half. */
 static void test_many_pages(void **state)
 {
@@ -295,6 +312,7 @@ int main(void)
 		cmocka_unit_test(test_a_forged_segment),
 		cmocka_unit_test(test_a_page_that_went),
 		cmocka_unit_test(test_no_mimalloc),
+		cmocka_unit_test(test_endless_mappings),
 		cmocka_unit_test(test_many_pages),
 	};
 
