@@ -330,8 +330,8 @@ static int read_maps(struct taking *t)
 
 /*
  * Leave out mappings that can only be sparse, such as those that sanitizers reserve: pymalloc's and
- * the C library's are not, and to find what is in sparse ones could take all of the time. mimalloc's
- * may be, but only the beginnings of its segments are looked for.
+ * the C library's are not, and to find what is in sparse ones could take all of the time.
+ * mimalloc's may be, but only the beginnings of its segments are looked for.
  */
 static void drop_sparse_maps(struct taking *t)
 {
