@@ -177,6 +177,8 @@ enum memory_change {
 	MEMORY_FREE,		/* an ALLOC's memory is gone; the ALLOC was passed on */
 	MEMORY_COLLECTION,	/* CPython's garbage collector has run */
 	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
+	MEMORY_BURST,		/* until the next one, ALLOCs are of one burst */
+	MEMORY_SAMPLED,		/* at the end, if blocks were recorded in bursts: how */
 };
 
 /* MEMORY_COLLECTION. */
@@ -196,6 +198,17 @@ struct memory_check {
 	uint64_t unchecked;	/* of these, not checked: table full, pagemap denied */
 };
 
+/* MEMORY_SAMPLED: blocks were recorded in bursts. Bytes are those that the blocks stand for. */
+struct memory_sampled {
+	uint64_t bursts, watched_us;	/* their number, and their time together */
+	uint64_t over_us;		/* the time from the first one's begin to the last one's end */
+	uint64_t found;			/* bytes of blocks that were found freed between bursts */
+	uint64_t looked_used;		/* bytes that looked in use at the end ... */
+	uint64_t again;			/* ... of these, taken for used again, and so for freed */
+	uint64_t again_error;		/* ... one standard deviation of that */
+	const char *allocator;		/* "glibc", "musl", "unknown" */
+};
+
 struct memory_event {
 	enum memory_change change;
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a process */
@@ -209,6 +222,7 @@ struct memory_event {
 	union {
 		struct memory_collection collection;
 		struct memory_check check;
+		struct memory_sampled sampled;
 	};
 };
 

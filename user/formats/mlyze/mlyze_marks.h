@@ -11,6 +11,9 @@
  *   tachbpf thread n=N tid=N name=...        n: its number in ALLOC events; before the first
  *   tachbpf check rss_anon=N swapped=N held=N unchecked=N      bytes: struct memory_check
  *   tachbpf gc generation=N runs=N uncollectable=N duration_us=N    right before its GC event
+ *   tachbpf burst                            ALLOCs up to the next one were seen in one burst
+ *   tachbpf sampled bursts=N watched_us=N over_us=N found=N used=N again=N again_error=N
+ *           allocator=glibc|musl|unknown     after the last burst: struct memory_sampled
  *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
  *   tachbpf end exited=0|1                   the last event; without it, the recording was cut
  */
@@ -27,6 +30,7 @@
 enum mlyze_mark_word {
 	MARK_NONE = 0,		/* not one of ours */
 	MARK_RECORDING, MARK_PROCESS, MARK_THREAD, MARK_CHECK, MARK_GC, MARK_LOST, MARK_END,
+	MARK_BURST, MARK_SAMPLED,
 };
 
 struct mlyze_mark {

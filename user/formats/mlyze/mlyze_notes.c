@@ -140,6 +140,33 @@ static int on_lost(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t t
 	return 0;
 }
 
+static int on_burst(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	n->sampled.bursts++;
+	return n->bursts.len / sizeof(time_us) < MLYZE_BURSTS_MAX ?
+	       buf_add(&n->bursts, &time_us, sizeof(time_us)) : 0;
+}
+
+static bool is_word(const char *s)
+{
+	return s && *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz")];
+}
+
+static int on_sampled(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	const char *allocator = mlyze_mark_value(m, "allocator");
+
+	n->sampled.watched_us = mlyze_mark_number(m, "watched_us", 0);
+	n->sampled.over_us = mlyze_mark_number(m, "over_us", 0);
+	n->sampled.found = mlyze_mark_number(m, "found", 0);
+	n->sampled.used = mlyze_mark_number(m, "used", 0);
+	n->sampled.again = mlyze_mark_number(m, "again", 0);
+	n->sampled.again_error = mlyze_mark_number(m, "again_error", 0);
+	snprintf(n->sampled.allocator, sizeof(n->sampled.allocator), "%.15s",
+		 is_word(allocator) ? allocator : "unknown");
+	return 0;
+}
+
 static int on_end(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	n->ended = true;
@@ -151,7 +178,7 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 			     uint64_t time_us) = {
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
-	[MARK_END] = on_end,
+	[MARK_END] = on_end,		 [MARK_BURST] = on_burst,     [MARK_SAMPLED] = on_sampled,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -187,6 +214,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	thread_names_drop(notes->names);
 	free(notes->tids);
 	buf_free(&notes->checks);
+	buf_free(&notes->bursts);
 	memset(notes, 0, sizeof(*notes));
 }
 
@@ -194,6 +222,12 @@ const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, si
 {
 	*cnt = notes->checks.len / sizeof(struct mlyze_check);
 	return (const struct mlyze_check *)(const void *)notes->checks.data;
+}
+
+const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt)
+{
+	*cnt = notes->bursts.len / sizeof(uint64_t);
+	return (const uint64_t *)(const void *)notes->bursts.data;
 }
 
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number)

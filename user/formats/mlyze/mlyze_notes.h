@@ -13,6 +13,7 @@
 #define MLYZE_CHECKS_MAX (1u << 18)
 #define MLYZE_LOSSES_MAX 64
 #define MLYZE_GENERATIONS 4
+#define MLYZE_BURSTS_MAX (1u << 20)	/* later bursts count as the last one */
 
 /* Bytes, as in struct memory_check. */
 struct mlyze_check {
@@ -22,6 +23,12 @@ struct mlyze_check {
 struct mlyze_loss {
 	char cause[48];
 	uint64_t cnt;
+};
+
+/* How blocks were recorded in bursts: struct memory_sampled. bursts 0: they were not. */
+struct mlyze_sampled {
+	uint64_t bursts, watched_us, over_us, found, used, again, again_error;
+	char allocator[16];	/* "": not known: the recording was cut */
 };
 
 struct mlyze_notes {
@@ -34,6 +41,8 @@ struct mlyze_notes {
 	struct thread_names *names;	/* by tid; NULL: none */
 	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: unknown; NULL: none */
 	struct buf checks;	/* struct mlyze_check, by time */
+	struct buf bursts;	/* uint64_t, the times of their begins */
+	struct mlyze_sampled sampled;
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;
 	uint64_t runs[MLYZE_GENERATIONS];	/* collections; older generations count as oldest */
@@ -48,6 +57,8 @@ void mlyze_notes_free(struct mlyze_notes *notes);
 
 /* The checks, by time. */
 const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, size_t *cnt);
+/* When the bursts began, by time; none if not sampled.bursts. */
+const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt);
 /* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is unknown. */
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number);
 
