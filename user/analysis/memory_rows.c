@@ -8,9 +8,11 @@
 #include "analysis/memory_rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/memory_error.h"
 #include "analysis/memory_series.h"
 #include "base/arith.h"
 #include "model/id_map.h"
@@ -276,6 +278,7 @@ struct memory_rows {
 	struct buf list;		/* struct memory_row, by its own numbers */
 	const struct mlyze_file *file;
 	struct memory_series *series;
+	struct memory_errors *errors;	/* NULL: it is not sampled in bursts */
 };
 
 /* In a series, the sum of all rows comes first. */
@@ -324,11 +327,15 @@ static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
 	struct memory_row fresh = { .id = mlyze_stack(all->file, alloc->stack).id };
 	int err = memory_keys_of(all->keys, alloc, &fresh.key);
 
-	if (err || id_map_get(&all->local, fresh.key, row))
+	if (!err && !id_map_get(&all->local, fresh.key, row)) {
+		*row = (uint32_t)cnt_of(&all->list);
+		err = buf_add(&all->list, &fresh, sizeof(fresh));
+		if (!err)
+			err = id_map_set(&all->local, fresh.key, *row);
+	}
+	if (err || !all->errors)
 		return err;
-	*row = (uint32_t)cnt_of(&all->list);
-	err = buf_add(&all->list, &fresh, sizeof(fresh));
-	return err ? err : id_map_set(&all->local, fresh.key, *row);
+	return memory_errors_take(all->errors, *row, alloc->time_us, alloc->size);
 }
 
 static int on_change(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, bool more)
@@ -357,6 +364,15 @@ static void complete_row(struct memory_row *row, const struct mlyze_sums *sums,
 	row->leaks = memory_series_grew(series, number);
 }
 
+static void add_errors(struct memory_row *row, const struct memory_errors *e, uint32_t number)
+{
+	if (!e)
+		return;
+	row->touched_error = memory_errors_touched(e, number) * (double)row->sums.allocated;
+	row->held_error = memory_errors_held(e, number, row->sums.live_count) *
+			  (double)row->sums.live;
+}
+
 /* Makes the file's list from the results. Returns 0 or -ENOMEM. */
 static int make_list(const struct memory_rows *all, const struct mlyze_stats *stats,
 		     bool since_start, struct memory_list *out)
@@ -368,6 +384,7 @@ static int make_list(const struct memory_rows *all, const struct mlyze_stats *st
 		return -ENOMEM;
 	out->intervals = memory_series_intervals(all->series);
 	complete_row(&out->total, &stats->total, all->series, SERIES_TOTAL, since_start);
+	add_errors(&out->total, all->errors, MEMORY_ERRORS_TOTAL);
 	for (i = 0; i < cnt; i++) {
 		const struct mlyze_sums *sums = &stats->rows[i];
 		struct memory_row *row = &out->rows[out->cnt];
@@ -376,6 +393,7 @@ static int make_list(const struct memory_rows *all, const struct mlyze_stats *st
 			continue;
 		*row = *row_at(&all->list, i);
 		complete_row(row, sums, all->series, (uint32_t)i + SERIES_ROW, since_start);
+		add_errors(row, all->errors, (uint32_t)i);
 		out->cnt++;
 	}
 	return 0;
@@ -404,6 +422,9 @@ static void join_rows(struct memory_row *to, const struct memory_row *row)
 	t->peak = add_capped(t->peak, s->peak);
 	to->held = add_held(to->held, row->held);
 	to->growth += row->growth;
+	to->touched_error = sqrt(to->touched_error * to->touched_error +
+				 row->touched_error * row->touched_error);
+	to->held_error = sqrt(to->held_error * to->held_error + row->held_error * row->held_error);
 	to->leaks |= row->leaks;
 }
 
@@ -442,6 +463,7 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	moments = memory_moments(source->notes, from, to, &cnt);
 	all->series = moments ? memory_series_new(moments, cnt, scope->intervals) : NULL;
 	all->file = source->file;
+	all->errors = memory_errors_new(source->notes, from, to);
 	all->list.len = 0;
 	id_map_clear(&all->local);
 	memory_keys_begin(all->keys, source);
@@ -453,6 +475,7 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	if (!err)
 		err = join_list(all, list);
 	memory_series_free(all->series);
+	memory_errors_free(all->errors);
 	free(moments);
 	return err;
 }

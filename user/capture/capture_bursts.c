@@ -36,8 +36,12 @@
 #define LAST_LOOKS_NS (2000 * MS_NS)
 /* Of user time, in ns: less than this says nothing. Old times count less and less. */
 #define USER_LEAST_NS (100 * MS_NS)
-#define FADES 0.9
+#define FADES 0.7
 #define SPEED_LEAST 0.02
+/* Of a probe's time, the kernel counts this much as user time: interrupts wait until it ends. */
+#define PROBE_AS_USER 0.07
+/* The cost is known this well. */
+#define COST_ERROR 1.3
 #define MAPPING 1ull		/* as in bpf/heap.bpf.c: live_blocks */
 
 enum phase { IS_AWAY, IS_ON, IS_LEAVING };
@@ -77,6 +81,9 @@ struct bursts {
 	struct user_time in, between;
 	uint64_t mark_ns, mark_user_ns;	/* the begin of a stretch */
 	double speed;			/* in bursts, as a share of that between them */
+	struct heap_prices prices;
+	struct heap_counts before;	/* calls before the burst */
+	double cost;			/* of the last burst's calls, as a share of a CPU */
 };
 
 static double clamp_speed(double speed)
@@ -95,6 +102,15 @@ uint64_t bursts_gap_ns(uint64_t burst_ns, uint64_t random)
 	uint64_t mean = burst_ns * BURST_GAPS;
 
 	return mean / 2 + (mean ? random % mean : 0);
+}
+
+/* The process cannot lose more time than the probes take. */
+double bursts_speed(double in, double between, double cost)
+{
+	double by_user = (in / between - PROBE_AS_USER) / (1 - PROBE_AS_USER);
+	double least = 1 - COST_ERROR * cost;
+
+	return clamp_speed(by_user < least ? least : by_user);
 }
 
 static uint64_t random_number(void)
@@ -117,6 +133,26 @@ bool bursts_configure(struct capture *s)
 		bpf_program__set_expected_attach_type(programs[i], MULTI_PROBE_TYPE);
 	}
 	return on;
+}
+
+struct heap_counts bursts_calls(struct capture *s, const struct heap_counts *then)
+{
+	int cpus = libbpf_num_possible_cpus(), i;
+	struct heap_counts *rows = cpus > 0 ? calloc((size_t)cpus, sizeof(*rows)) : NULL;
+	struct heap_counts sum = { 0 };
+	uint32_t zero = 0;
+
+	if (rows && !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.heap_counts), &zero, rows))
+		for (i = 0; i < cpus; i++) {
+			sum.entries += rows[i].entries;
+			sum.returns += rows[i].returns;
+			sum.kept += rows[i].kept;
+		}
+	free(rows);
+	sum.entries -= then->entries;
+	sum.returns -= then->returns;
+	sum.kept -= then->kept;
+	return sum;
 }
 
 /* ---- how fast the process is ---- */
@@ -145,9 +181,10 @@ static void judge_speed(struct bursts *b)
 {
 	if (b->between.user_ns < USER_LEAST_NS || b->in.ns <= 0)
 		return;
-	b->speed = clamp_speed((b->in.user_ns / b->in.ns) /
-			       (b->between.user_ns / b->between.ns));
-	log_debug("bursts: process %d has %.0f %% of its speed", b->tgid, 100 * b->speed);
+	b->speed = bursts_speed(b->in.user_ns / b->in.ns, b->between.user_ns / b->between.ns,
+				b->cost);
+	log_debug("bursts: process %d has %.0f %% of its speed; cost %.0f", b->tgid,
+		  100 * b->speed, 100 * b->cost);
 }
 
 /* ---- probes ---- */
@@ -261,6 +298,7 @@ static int begin_burst(struct capture *s, struct bursts *b, struct process *p)
 	b->next_ns = b->begin_ns + BURST_NS;
 	b->taken = false;
 	err = process_burst_begin(p, b->begin_ns, bursts_weight(b->speed), b->speed);
+	b->before = bursts_calls(s, &(struct heap_counts){ 0 });
 	s->skel->bss->heap_burst++;
 	s->skel->bss->heap_counting = 0;
 	return err;
@@ -268,9 +306,13 @@ static int begin_burst(struct capture *s, struct bursts *b, struct process *p)
 
 static void end_burst(struct capture *s, struct bursts *b)
 {
+	struct heap_counts calls;
+
 	s->skel->bss->heap_counting = 1;
 	b->end_ns = now_ns();
 	end_stretch(b, &b->in);
+	calls = bursts_calls(s, &b->before);
+	b->cost = heap_cost(&calls, b->end_ns - b->begin_ns, &b->prices).cpu;
 	remove_probes(s, b);
 	b->next_ns = b->end_ns + bursts_gap_ns(b->end_ns - b->begin_ns, random_number());
 }
@@ -306,18 +348,18 @@ static int look_on(struct capture *s, struct bursts *b, struct process *p)
 }
 
 /* After a burst: once its records were taken, and its probes are gone. */
-static void settle_burst(struct capture *s, struct bursts *b, struct process *p)
+static int settle_burst(struct capture *s, struct bursts *b, struct process *p)
 {
 	if (b->phase == IS_LEAVING && are_removed(b)) {
 		wait_removed(b);
 		end_stretch(b, NULL);
 	}
 	if (b->phase != IS_AWAY || b->taken || s->taken_ns <= b->end_ns)
-		return;
-	process_burst_end(p, b->end_ns);
+		return 0;
 	b->taken = true;
 	b->looks_left = LOOKS_A_GAP;
 	b->pos = b->pos == UINT64_MAX ? 0 : b->pos;
+	return process_burst_end(p, b->end_ns);
 }
 
 int bursts_poll(struct capture *s, struct bursts *b, uint64_t now)
@@ -330,7 +372,9 @@ int bursts_poll(struct capture *s, struct bursts *b, uint64_t now)
 			end_burst(s, b);
 		return 0;
 	}
-	settle_burst(s, b, p);
+	err = settle_burst(s, b, p);
+	if (err)
+		return err;
 	if (b->phase == IS_AWAY && b->taken && now >= b->next_ns)
 		return begin_burst(s, b, p);
 	if (b->phase == IS_AWAY && b->taken && b->looks_left && b->pos != UINT64_MAX)
@@ -361,11 +405,11 @@ int bursts_settle(struct capture *s, struct bursts *b)
 {
 	struct process *p = lifecycle_process(&s->life, b->tgid);
 	uint64_t end = now_ns() + LAST_LOOKS_NS;
-	int err = 0;
+	int err;
 
 	if (!p)
 		return 0;
-	process_burst_end(p, b->end_ns);
+	err = process_burst_end(p, b->end_ns);
 	remote_mem_grant((int64_t)LAST_LOOKS_NS);
 	for (b->pos = 0; !err && b->pos != UINT64_MAX && now_ns() < end;)
 		err = look_on(s, b, p);
@@ -374,7 +418,8 @@ int bursts_settle(struct capture *s, struct bursts *b)
 
 /* ---- from start to end ---- */
 
-struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns, double speed)
+struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns,
+			  const struct heap_prices *prices, double speed)
 {
 	struct prober_wanted wanted = { .tgid = tgid, .start_ns = start_ns };
 	struct bursts *b = calloc(1, sizeof(*b));
@@ -396,6 +441,7 @@ struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns, doub
 		return NULL;
 	}
 	b->tgid = tgid;
+	b->prices = *prices;
 	b->speed = clamp_speed(speed);
 	b->taken = true;
 	b->pos = UINT64_MAX;

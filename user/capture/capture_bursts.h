@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf/abi_heap.h"
 #include "capture/capture_state.h"
+#include "probe/heap_cost.h"
 
 #define BURST_NS 100000000ull
 #define BURST_GAPS 9		/* mean time without probes, in bursts */
@@ -26,7 +28,8 @@ bool bursts_configure(struct capture *s);
  * Finds the allocator's functions. speed: what of its speed the process would keep with probes, as
  * far as known. NULL with errno: ESRCH, ENOENT, EBUSY as prober_probe().
  */
-struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns, double speed);
+struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns,
+			  const struct heap_prices *prices, double speed);
 /* Removes the probes, and waits for that. NULL is ignored. */
 void bursts_free(struct bursts *b);
 
@@ -39,6 +42,14 @@ void bursts_stop(struct capture *s, struct bursts *b);
 /* All records were taken: looks at all blocks, for at most 2 s. Returns 0 or -errno. */
 int bursts_settle(struct capture *s, struct bursts *b);
 
+/* The calls that the BPF side has counted since then. */
+struct heap_counts bursts_calls(struct capture *s, const struct heap_counts *then);
+
+/*
+ * What is left of a process' speed in bursts. in, between: its user time as a share of their time;
+ * cost: what the probes take, as a share of a CPU.
+ */
+double bursts_speed(double in, double between, double cost);
 /* What a block stands for, in blocks, if the process was slowed down to this share of its speed. */
 double bursts_weight(double speed);
 /* A time without probes after a burst of this length; random: any number. */

@@ -172,32 +172,11 @@ static int heap_open(struct capture *s)
 
 /* ---- cost ---- */
 
-static void read_counts(struct capture *s, struct heap_counts *sum)
-{
-	int cpus = libbpf_num_possible_cpus(), i;
-	struct heap_counts *rows = cpus > 0 ? calloc((size_t)cpus, sizeof(*rows)) : NULL;
-	uint32_t zero = 0;
-
-	*sum = (struct heap_counts){ 0 };
-	if (rows && !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.heap_counts), &zero, rows))
-		for (i = 0; i < cpus; i++) {
-			sum->entries += rows[i].entries;
-			sum->returns += rows[i].returns;
-			sum->kept += rows[i].kept;
-		}
-	free(rows);
-}
-
 /* The cost of the calls since this state began. */
 static struct heap_cost cost_since(struct capture *s, uint64_t now)
 {
-	const struct heap_counts *before = &s->heap->before;
-	struct heap_counts c;
+	struct heap_counts c = bursts_calls(s, &s->heap->before);
 
-	read_counts(s, &c);
-	c.entries -= before->entries;
-	c.returns -= before->returns;
-	c.kept -= before->kept;
 	return heap_cost(&c, now - s->heap->since_ns, &s->heap->prices);
 }
 
@@ -208,7 +187,7 @@ static void enter_state(struct capture *s, enum heap_state state)
 	s->heap->state = state;
 	s->heap->since_ns = now_ns();
 	s->heap->next_ns = 0;
-	read_counts(s, &s->heap->before);
+	s->heap->before = bursts_calls(s, &(struct heap_counts){ 0 });
 }
 
 static void fail_heap(struct capture *s, int err)
@@ -307,7 +286,7 @@ static void record_in_bursts(struct capture *s, const struct heap_cost *cost, co
 	const struct tracked *t = lifecycle_find(&s->life, h->tgid);
 
 	detach_probes(s);
-	h->bursts = bursts_new(s, h->tgid, t ? t->start_ns : 0, speed_left(h, cost));
+	h->bursts = bursts_new(s, h->tgid, t ? t->start_ns : 0, &h->prices, speed_left(h, cost));
 	if (h->bursts) {
 		enter_state(s, HEAP_BURSTS);
 		log_info("--allocations: %s, more than %.0f %%: sampled: %llu ms of each second; "

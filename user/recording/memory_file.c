@@ -313,6 +313,7 @@ static int mark_bursts(struct memory_file *f, const struct memory_event *ev)
 
 	if (err)
 		return err;
+	f->row->memory.bursts += ev->change == MEMORY_BURST;
 	return ev->change == MEMORY_BURST ? mark_burst(f, ev) : mark_sampled(f, ev);
 }
 

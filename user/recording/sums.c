@@ -2,12 +2,14 @@
 /* sums.c - see sums.h. */
 #include "recording/sums.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/arith.h"
 #include "base/bytes_text.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "recording/capture_counts.h"
@@ -323,7 +325,7 @@ void memory_sums_check(struct memory_sums *m, const struct memory_check *c)
 #define MEMORY(key, member) COLUMN(key, struct memory_sums, member)
 static const struct column memory_columns[] = {
 	MEMORY("allocations", allocs), MEMORY("touched_bytes", touched),
-	MEMORY("held_bytes", held), MEMORY("unchecked_bytes", unchecked),
+	MEMORY("held_bytes", held), MEMORY("bursts", bursts), MEMORY("unchecked_bytes", unchecked),
 	MEMORY("rss_anon_begin", rss_anon_begin), MEMORY("rss_anon_end", rss_anon_end),
 	MEMORY("swapped_begin", swapped_begin), MEMORY("swapped_end", swapped_end),
 	MEMORY(NULL, held_begin), MEMORY(NULL, held_end), MEMORY(NULL, checks),
@@ -375,7 +377,7 @@ void memory_json_process(struct json *j, const struct memory_sums *m)
 void memory_json(struct json *j, const struct memory_sums *sum, const struct recording_memory *how)
 {
 	json_object(j, "memory");
-	json_bool(j, "exact", how->exact);
+	json_bool(j, "exact", how->exact && !sum->bursts);
 	json_uint(j, "every_bytes", how->every_bytes);
 	json_uint(j, "min_block_bytes", how->min_block_bytes);
 	json_uint(j, "interval_us", how->interval_us);
@@ -389,6 +391,9 @@ void memory_print_held(const struct memory_sums *sum, FILE *out)
 
 	fprintf(out, "Memory: %s held at the end, of %s touched; ",
 		bytes_text((double)sum->held, held), bytes_text((double)sum->touched, touched));
+	if (sum->bursts)
+		fprintf(out, "sampled in %" PRIu64 " %s; ", sum->bursts,
+			text_plural(sum->bursts, "burst", "bursts"));
 	if (memory_growth(sum))
 		fprintf(out, "growth: %s\n", bytes_text((double)memory_growth(sum), grown));
 	else

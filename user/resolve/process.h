@@ -182,7 +182,7 @@ struct pages_round *process_pages_round(struct process *p);
  * taken. 0 or -errno.
  */
 int process_burst_begin(struct process *p, uint64_t time_ns, double weight, double speed);
-void process_burst_end(struct process *p, uint64_t time_ns);
+int process_burst_end(struct process *p, uint64_t time_ns);
 /*
  * Lists blocks that must be looked at (block_look.h) between bursts, from *pos on, which is 0 at
  * first: at most max, at least BLOCK_LOOKS_MAX, of them. Returns how many; *pos is UINT64_MAX after

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/u64map.h"
 #include "memory/block_book.h"
@@ -14,10 +15,11 @@
 
 /* Limit on stacks with a life table of their own, of 600 bytes each; others share one. */
 #define LIVES_MAX (64u * 1024)
-/* Of the blocks freed in a burst, so many are looked at after it. */
-#define FREED_MAX 1024u
-/* Fewer freed blocks say nothing about how many of them look in use. */
-#define FREED_LEAST 16u
+/* Of the blocks freed in a burst, so many are looked at after it: of a stack, and of all. */
+#define FREED_OF_STACK 32u
+#define FREED_MAX 2048u
+/* After so many bursts, what is used again is taken off. */
+#define CORRECTED_BURSTS 8
 
 /* Why a block is gone. */
 enum why_gone { FREED, FOUND_FREED, GIVEN_AGAIN, USED_AGAIN };
@@ -39,9 +41,11 @@ struct process_blocks {
 	struct u64map lives;	/* stack + 1 -> struct block_life */
 	struct block_life shared;
 	struct block_place freed[FREED_MAX];	/* in the last burst; looked at next */
+	struct block_life *freed_lives[FREED_MAX];	/* of their stacks */
 	size_t freed_cnt;
-	uint64_t freed_seen, freed_used;	/* of these: looked at, and looked in use */
 	struct block_judge judge;
+	uint64_t corrected_ns;	/* when correct_blocks() was called last; 0: never */
+	uint32_t corrected_ticks;	/* ... and ticks_at() then */
 	struct memory_sampled sampled;
 	double again_variance;
 };
@@ -103,8 +107,12 @@ static void count_life(struct process_blocks *b, const struct block *gone)
 		block_life_freed(l, watched_for(b, gone));
 	else
 		block_life_left(l, watched_for(b, gone));
-	if (b->why == FREED && !b->of_map && b->freed_cnt < FREED_MAX)
+	if (b->why == FREED && !b->of_map && b->freed_cnt < FREED_MAX &&
+	    l->listed < FREED_OF_STACK) {
+		l->listed++;
+		b->freed_lives[b->freed_cnt] = l;
 		b->freed[b->freed_cnt++] = (struct block_place){ gone->addr, gone->bytes, false };
+	}
 	if (b->why == FOUND_FREED)
 		b->sampled.found += gone->weighed;
 }
@@ -199,6 +207,12 @@ int process_blocks_freed(struct process_blocks *b, const struct raw_free *raw)
 
 /* ---- bursts ---- */
 
+static void forget_freed(struct process_blocks *b)
+{
+	while (b->freed_cnt)
+		b->freed_lives[--b->freed_cnt]->listed = 0;
+}
+
 int process_blocks_burst(struct process_blocks *b, uint64_t time_ns, double weight, double speed)
 {
 	struct memory_event ev = { .change = MEMORY_BURST, .time_us = time_ns / US_NS };
@@ -207,19 +221,9 @@ int process_blocks_burst(struct process_blocks *b, uint64_t time_ns, double weig
 	b->speed = speed;
 	b->begin_ns = time_ns;
 	b->first_ns = b->first_ns ? b->first_ns : time_ns;
-	b->freed_cnt = 0;
+	forget_freed(b);
 	b->sampled.bursts++;
 	return process_memory_emit(b->p, &ev);
-}
-
-void process_blocks_burst_end(struct process_blocks *b, uint64_t time_ns)
-{
-	if (!b->begin_ns)
-		return;
-	b->lived_ns += lived_since(b, time_ns);
-	b->watched_ns += time_ns > b->begin_ns ? time_ns - b->begin_ns : 0;
-	b->sampled.over_us = (time_ns - b->first_ns) / US_NS;
-	b->begin_ns = 0;
 }
 
 /* The first ones of a round are the freed ones, then those that are in use. */
@@ -249,10 +253,10 @@ static void take_freed(struct process_blocks *b, const struct block_place *place
 	size_t i;
 
 	for (i = 0; allocator && i < cnt; i++) {
-		b->freed_seen++;
-		b->freed_used += !block_is_gone(allocator, &places[i], &words[i]);
+		b->freed_lives[i]->looked++;
+		b->freed_lives[i]->used += !block_is_gone(allocator, &places[i], &words[i]);
 	}
-	b->freed_cnt = 0;
+	forget_freed(b);
 }
 
 static int take_gone(struct process_blocks *b, const struct block_place *place)
@@ -291,19 +295,36 @@ int process_blocks_looked(struct process_blocks *b, uint64_t now_ns,
 
 /* ---- the end ---- */
 
-static double reused_share(const struct process_blocks *b)
-{
-	return b->freed_seen < FREED_LEAST ? 1 : (double)b->freed_used / (double)b->freed_seen;
-}
-
 /* For block_book_sweep(). */
-static bool count_last(void *ctx, const struct block *block)
+static bool count_watched(void *ctx, const struct block *block)
 {
 	struct process_blocks *b = ctx;
 
 	block_life_left(life_of(b, block->stack), watched_for(b, block));
-	b->sampled.looked_used += block->weighed;
 	return false;
+}
+
+/* For block_book_sweep(). */
+static bool count_no_more(void *ctx, const struct block *block)
+{
+	struct process_blocks *b = ctx;
+
+	block_life_goes_on(life_of(b, block->stack), watched_for(b, block));
+	return false;
+}
+
+/* The probability that the block is in its first use, if it was at the last correction. */
+static double first_use(const struct process_blocks *b, const struct block_life *l,
+			const struct block *block, bool at_most)
+{
+	uint64_t age = b->time_ns > block->time_ns ? b->time_ns - block->time_ns : 0;
+	double now = block_life_first_use(l, age / BLOCK_TICK_NS, watched_for(b, block), at_most);
+	double then = 1;
+
+	if (b->corrected_ns > block->time_ns && b->corrected_ticks >= block->ticks)
+		then = block_life_first_use(l, (b->corrected_ns - block->time_ns) / BLOCK_TICK_NS,
+					    b->corrected_ticks - block->ticks, at_most);
+	return now < then ? now / then : 1;
 }
 
 /* For block_book_sweep(). */
@@ -311,38 +332,76 @@ static bool is_used_again(void *ctx, const struct block *block)
 {
 	struct process_blocks *b = ctx;
 	struct block_life *l = life_of(b, block->stack);
-	uint64_t age = b->time_ns > block->time_ns ? b->time_ns - block->time_ns : 0;
-	double first = block_life_first_use(l, age / BLOCK_TICK_NS, watched_for(b, block),
-					    reused_share(b));
+	double first = first_use(b, l, block, false);
 
 	l->again += (double)block->weighed * (1 - first);
+	l->doubtful += (double)block->weighed * (first_use(b, l, block, true) - first);
+	b->sampled.looked_used += (uint64_t)((double)block->weighed * first);
 	return block_life_is_over(l, block->weighed, first);
 }
 
-/* The hazard of n frees is known to 1 / sqrt(n) of itself. */
+static void close_lives(struct process_blocks *b)
+{
+	struct block_life *l;
+	size_t pos = 0;
+
+	block_book_sweep(b->book, count_watched, b);
+	block_life_close(&b->shared);
+	while ((l = u64map_next(&b->lives, &pos)))
+		block_life_close(l);
+	block_book_sweep(b->book, count_no_more, b);
+}
+
+/*
+ * Passes on as freed what counts as used again, as of now. In between, too: else a process whose
+ * blocks are used again and again would seem to grow until the end.
+ */
+static int correct_blocks(struct process_blocks *b)
+{
+	int err;
+
+	b->why = USED_AGAIN;
+	b->tid = 0;
+	b->sampled.looked_used = 0;
+	close_lives(b);
+	err = block_book_sweep(b->book, is_used_again, b);
+	b->corrected_ns = b->time_ns;
+	b->corrected_ticks = ticks_at(b, b->time_ns);
+	return err;
+}
+
+int process_blocks_burst_end(struct process_blocks *b, uint64_t time_ns)
+{
+	if (!b->begin_ns)
+		return 0;
+	b->lived_ns += lived_since(b, time_ns);
+	b->watched_ns += time_ns > b->begin_ns ? time_ns - b->begin_ns : 0;
+	b->sampled.over_us = (time_ns - b->first_ns) / US_NS;
+	b->begin_ns = 0;
+	b->time_ns = time_ns;
+	return b->sampled.bursts % CORRECTED_BURSTS ? 0 : correct_blocks(b);
+}
+
+/*
+ * The hazard of n frees is known to 1 / sqrt(n) of itself; half of what depends on ages that nobody
+ * was watched at is taken for an error.
+ */
 static void add_again(struct process_blocks *b, const struct block_life *l)
 {
 	b->sampled.again += (uint64_t)l->again;
 	if (l->freed_cnt)
 		b->again_variance += l->again * l->again / (double)l->freed_cnt;
+	b->again_variance += l->doubtful * l->doubtful / 4;
 }
 
-static int close_lives(struct process_blocks *b)
+static void add_all_again(struct process_blocks *b)
 {
 	struct block_life *l;
 	size_t pos = 0;
-	int err;
 
-	block_book_sweep(b->book, count_last, b);
-	block_life_close(&b->shared);
-	while ((l = u64map_next(&b->lives, &pos)))
-		block_life_close(l);
-	b->why = USED_AGAIN;
-	err = block_book_sweep(b->book, is_used_again, b);
 	add_again(b, &b->shared);
-	for (pos = 0; (l = u64map_next(&b->lives, &pos));)
+	while ((l = u64map_next(&b->lives, &pos)))
 		add_again(b, l);
-	return err;
 }
 
 int process_blocks_end(struct process_blocks *b, uint64_t now_ns)
@@ -352,11 +411,13 @@ int process_blocks_end(struct process_blocks *b, uint64_t now_ns)
 
 	if (!(b->weight > 0))
 		return 0;
-	if (b->begin_ns)
-		process_blocks_burst_end(b, now_ns);
+	err = b->begin_ns ? process_blocks_burst_end(b, now_ns) : 0;
+	if (err)
+		return err;
 	b->time_ns = now_ns;
-	b->tid = 0;
-	err = close_lives(b);
+	err = correct_blocks(b);
+	add_all_again(b);
+	b->sampled.looked_used += b->sampled.again;
 	b->sampled.watched_us = b->watched_ns / US_NS;
 	b->sampled.again_error = (uint64_t)sqrt(b->again_variance);
 	b->sampled.allocator = block_allocator_name(block_judge_says(&b->judge));

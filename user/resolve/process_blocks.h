@@ -26,7 +26,7 @@ int process_blocks_freed(struct process_blocks *b, const struct raw_free *raw);
 
 /* As process_burst_begin(), process_burst_end(), process_blocks_ask(), process_blocks_take(). */
 int process_blocks_burst(struct process_blocks *b, uint64_t time_ns, double weight, double speed);
-void process_blocks_burst_end(struct process_blocks *b, uint64_t time_ns);
+int process_blocks_burst_end(struct process_blocks *b, uint64_t time_ns);
 size_t process_blocks_list(struct process_blocks *b, uint64_t *pos, struct block_place *places,
 			   size_t max);
 int process_blocks_looked(struct process_blocks *b, uint64_t now_ns,

@@ -269,10 +269,10 @@ int process_burst_begin(struct process *p, uint64_t time_ns, double weight, doub
 	return blocks ? process_blocks_burst(blocks, time_ns, weight, speed) : -ENOMEM;
 }
 
-void process_burst_end(struct process *p, uint64_t time_ns)
+int process_burst_end(struct process *p, uint64_t time_ns)
 {
-	if (p->memory && p->memory->blocks)
-		process_blocks_burst_end(p->memory->blocks, time_ns);
+	return p->memory && p->memory->blocks ?
+	       process_blocks_burst_end(p->memory->blocks, time_ns) : 0;
 }
 
 size_t process_blocks_ask(struct process *p, uint64_t *pos, struct block_place *places, size_t max)

@@ -142,6 +142,7 @@ static int on_lost(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t t
 
 static int on_burst(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
+	n->exact = false;
 	n->sampled.bursts++;
 	return n->bursts.len / sizeof(time_us) < MLYZE_BURSTS_MAX ?
 	       buf_add(&n->bursts, &time_us, sizeof(time_us)) : 0;

@@ -33,7 +33,8 @@ struct mlyze_sampled {
 
 struct mlyze_notes {
 	bool recorded;		/* by tachbpf; if not, the rest is empty */
-	bool exact;		/* every block of the allocator, not a sample of page faults */
+	bool exact;		/* every block of the allocator, not a sample of page faults, nor of
+				 * blocks (sampled.bursts) */
 	uint64_t every_bytes, min_bytes, interval_us;
 	uint32_t pid;		/* 0: unknown */
 	uint8_t python_major, python_minor, python_micro;	/* 0: unknown */
