@@ -8,28 +8,31 @@
 #ifndef TACHBPF_MEMORY_ERROR_H
 #define TACHBPF_MEMORY_ERROR_H
 
+#include "formats/mlyze/mlyze.h"
 #include "formats/mlyze/mlyze_notes.h"
 
 struct memory_errors;
 
-/* For a file with these notes, and the bursts in this range. NULL: no memory, or no bursts. */
-struct memory_errors *memory_errors_new(const struct mlyze_notes *notes, uint64_t from_us,
-					uint64_t to_us);
-void memory_errors_free(struct memory_errors *e);
-
-/* An ALLOC of a row; times must not go back. Those outside the range do not count. 0 or -ENOMEM. */
-int memory_errors_take(struct memory_errors *e, uint32_t row, uint64_t time_us, uint64_t bytes);
+/* The file's own number of an ALLOC's row. Returns 0 or -ENOMEM. */
+typedef int (*memory_row_fn)(void *ctx, const struct mlyze_event *alloc, uint32_t *row);
 
 /*
- * The error of a row's bytes, as a share of them: of touched ones. 1: one burst says nothing. row:
- * MEMORY_ERRORS_TOTAL: all rows together.
+ * Reads a file with these notes; only the bursts and the ALLOCs in this range count, and what is
+ * live at its end. *out: NULL if the file has no bursts. Returns 0 or -ENOMEM. Free it by
+ * memory_errors_free().
+ */
+int memory_errors_read(const struct mlyze_file *file, const struct mlyze_notes *notes,
+		       uint64_t from_us, uint64_t to_us, memory_row_fn row_of, void *ctx,
+		       struct memory_errors **out);
+void memory_errors_free(struct memory_errors *e);
+
+/*
+ * The error of a row's bytes, as a share of them. 1: one burst says nothing. row:
+ * MEMORY_ERRORS_TOTAL: of all rows together. Of what is held it includes that of what counts as
+ * used again (memory_sampled.again_error).
  */
 #define MEMORY_ERRORS_TOTAL UINT32_MAX
 double memory_errors_touched(const struct memory_errors *e, uint32_t row);
-/*
- * Of held ones, of which there are so many blocks: chance also chose which of those that were seen
- * live on. Includes the error of what counts as used again (memory_sampled.again_error).
- */
-double memory_errors_held(const struct memory_errors *e, uint32_t row, uint64_t live_blocks);
+double memory_errors_held(const struct memory_errors *e, uint32_t row);
 
 #endif

@@ -327,15 +327,11 @@ static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
 	struct memory_row fresh = { .id = mlyze_stack(all->file, alloc->stack).id };
 	int err = memory_keys_of(all->keys, alloc, &fresh.key);
 
-	if (!err && !id_map_get(&all->local, fresh.key, row)) {
-		*row = (uint32_t)cnt_of(&all->list);
-		err = buf_add(&all->list, &fresh, sizeof(fresh));
-		if (!err)
-			err = id_map_set(&all->local, fresh.key, *row);
-	}
-	if (err || !all->errors)
+	if (err || id_map_get(&all->local, fresh.key, row))
 		return err;
-	return memory_errors_take(all->errors, *row, alloc->time_us, alloc->size);
+	*row = (uint32_t)cnt_of(&all->list);
+	err = buf_add(&all->list, &fresh, sizeof(fresh));
+	return err ? err : id_map_set(&all->local, fresh.key, *row);
 }
 
 static int on_change(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, bool more)
@@ -369,8 +365,7 @@ static void add_errors(struct memory_row *row, const struct memory_errors *e, ui
 	if (!e)
 		return;
 	row->touched_error = memory_errors_touched(e, number) * (double)row->sums.allocated;
-	row->held_error = memory_errors_held(e, number, row->sums.live_count) *
-			  (double)row->sums.live;
+	row->held_error = memory_errors_held(e, number) * (double)row->sums.live;
 }
 
 /* Makes the file's list from the results. Returns 0 or -ENOMEM. */
@@ -463,11 +458,14 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	moments = memory_moments(source->notes, from, to, &cnt);
 	all->series = moments ? memory_series_new(moments, cnt, scope->intervals) : NULL;
 	all->file = source->file;
-	all->errors = memory_errors_new(source->notes, from, to);
+	all->errors = NULL;
 	all->list.len = 0;
 	id_map_clear(&all->local);
 	memory_keys_begin(all->keys, source);
 	err = all->series ? mlyze_stats_collect(source->file, &args, stats) : -ENOMEM;
+	if (!err)
+		err = memory_errors_read(source->file, source->notes, from, to, row_of, all,
+					 &all->errors);
 	if (!err) {
 		memory_series_end(all->series);
 		err = make_list(all, stats, scope->from_us <= start, list);
