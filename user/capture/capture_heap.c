@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded.
- * Calls are counted first, to estimate the cost (heap_cost.h); then the capture records every block,
- * or in bursts (capture_bursts.h), or ends where the kernel cannot do that.
+ * Calls are counted first, to estimate the cost (heap_cost.h); then the capture records every
+ * block, or in bursts (capture_bursts.h), or ends where the kernel cannot do that.
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
  * (heap_counting): it must see both a call's entry and its return, or neither.
@@ -272,7 +272,7 @@ static void seek_allocator(struct capture *s, uint64_t now)
 	}
 }
 
-/* What is left of a process' speed with all probes; calls were counted by probes of entries only. */
+/* What is left of a process' speed with all probes; calls were counted by those of entries only. */
 static double speed_left(const struct capture_heap *h, const struct heap_cost *cost)
 {
 	double counting = cost->calls_per_s * h->prices.enter_us / 1e6;

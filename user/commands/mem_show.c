@@ -15,6 +15,7 @@
 #include "analysis/memory_series.h"
 #include "base/bytes_text.h"
 #include "base/text.h"
+#include "commands/mem_bursts.h"
 #include "commands/show.h"
 
 /* ---- the head of a file ---- */
@@ -33,36 +34,6 @@ static void print_escaped(const char *before, const char *s)
 	if (shown)
 		printf("%s%s", before, shown);
 	free(shown);
-}
-
-static double percent_of(double part, double all)
-{
-	return all > 0 ? 100 * part / all : 0;
-}
-
-/* How blocks were sampled, and how exact that makes the sums. */
-static void print_bursts(const struct mem_trace *t)
-{
-	const struct mlyze_sampled *s = &t->notes.sampled;
-	const struct memory_row *all = &t->list.total;
-	char text[BYTES_TEXT_MAX], again[BYTES_TEXT_MAX];
-
-	printf("  sampled    blocks of %s and more, in %" PRIu64 " %s of 100 ms",
-	       bytes_text((double)t->notes.min_bytes, text), s->bursts,
-	       text_plural(s->bursts, "burst", "bursts"));
-	if (s->over_us)
-		printf(" in %.1f s", (double)s->over_us / 1e6);
-	printf(": touched ± %.1f %%, held ± %.1f %%\n",
-	       percent_of(all->touched_error, (double)all->sums.allocated),
-	       percent_of(all->held_error, (double)all->sums.live));
-	if (!s->allocator[0])
-		return;
-	printf("  in use     %s looked in use at the end", bytes_text((double)s->used, text));
-	printf("; %s of that counts as freed and used again\n",
-	       bytes_text((double)s->again, again));
-	if (!strcmp(s->allocator, "unknown"))
-		printf("             by how long blocks lived alone: this allocator does not show "
-		       "whether a block is free\n");
 }
 
 static void print_process(const struct mem_trace *t)
@@ -87,7 +58,7 @@ static void print_process(const struct mem_trace *t)
 		printf("  exact      each block of %s and more\n",
 		       bytes_text((double)n->min_bytes, every));
 	else if (n->sampled.bursts)
-		print_bursts(t);
+		mem_text_bursts(t);
 	else
 		printf("  sampled    one touched page for each %s\n",
 		       bytes_text((double)n->every_bytes, every));
@@ -135,6 +106,10 @@ static void print_grown(const struct mem_trace *t)
 		return;
 	printf("  RSS        %s%s in %.1f s", g->resident >= 0 ? "+" : "",
 	       bytes_text((double)g->resident, bytes), g->seconds);
+	if (t->notes.sampled.bursts) {	/* what is held is known at the end only */
+		printf("\n");
+		return;
+	}
 	printf("; stacks explain %s%s", g->held >= 0 ? "+" : "",
 	       bytes_text((double)g->held, bytes));
 	if (explained >= 0)
@@ -398,8 +373,7 @@ static void json_sums(struct json *j, const struct memory_row *row)
 
 	json_int(j, "held", row->held);
 	json_uint(j, "touched", s->allocated);
-	json_double(j, "held_error", row->held_error);
-	json_double(j, "touched_error", row->touched_error);
+	mem_json_errors(j, row);
 	json_double(j, "growth_per_minute", row->growth);
 	json_uint(j, "allocations", s->count);
 	json_uint(j, "allocated_bytes", s->allocated);
@@ -542,25 +516,6 @@ static void json_grown(struct json *j, const struct memory_grown *g)
 	json_object_end(j);
 }
 
-/* null: blocks were not recorded in bursts. */
-static void json_bursts(struct json *j, const struct mlyze_sampled *s)
-{
-	if (!s->bursts) {
-		json_null(j, "bursts");
-		return;
-	}
-	json_object(j, "bursts");
-	json_uint(j, "count", s->bursts);
-	json_uint(j, "watched_us", s->watched_us);
-	json_uint(j, "over_us", s->over_us);
-	json_uint(j, "found_freed", s->found);
-	json_uint(j, "looked_used", s->used);
-	json_uint(j, "used_again", s->again);
-	json_uint(j, "used_again_error", s->again_error);
-	json_string(j, "allocator", s->allocator);
-	json_object_end(j);
-}
-
 /* Writes data that only files recorded by tachbpf have. */
 static void json_notes(struct json *j, const struct mem_trace *t)
 {
@@ -576,7 +531,7 @@ static void json_notes(struct json *j, const struct mem_trace *t)
 	json_uint(j, "every_bytes", n->every_bytes);
 	json_uint(j, "min_bytes", n->min_bytes);
 	json_uint(j, "interval_us", n->interval_us);
-	json_bursts(j, &n->sampled);
+	mem_json_bursts(j, &n->sampled);
 	json_bool(j, "complete", n->ended);
 	json_bool(j, "exited", n->exited);
 	json_array(j, "collections_by_generation");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* block_life.c - see block_life.h. In a bin, the hazard is frees by the time that blocks were in it. */
+/* block_life.c - see block_life.h. A bin's hazard is frees by the time that blocks were in it. */
 #include "memory/block_life.h"
 
 #include <math.h>

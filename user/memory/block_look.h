@@ -28,8 +28,8 @@ struct block_place {
 struct block_words {
 	uint64_t before;	/* the word before the block */
 	uint64_t first, second;	/* its first two words */
-	uint64_t next;		/* glibc: the same of the chunk after it as `before` of it */
-	bool read;		/* these could be read: it is mapped; next, too, is nothing if not */
+	uint64_t next;		/* glibc: the next chunk's, as `before` is this one's */
+	bool read;		/* all but next could be read: the block is mapped */
 	bool has_next;
 	bool grouped;		/* musl: it is in a group that its metadata know */
 };

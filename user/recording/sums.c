@@ -352,7 +352,7 @@ static uint64_t memory_growth(const struct memory_sums *m)
 /*
  * Sets the share of the growth from the first check to the last, as the kernel counts it (RssAnon
  * and VmSwap), that is held memory. It exceeds 1 if earlier memory was released. False: there was
- * no growth, or no check.
+ * no growth, or no check, or what is held is known only at the end: in bursts.
  */
 static bool memory_sums_explained(const struct memory_sums *m, double *share)
 {
@@ -361,7 +361,7 @@ static bool memory_sums_explained(const struct memory_sums *m, double *share)
 
 	if (grown)
 		*share = (double)held / (double)grown;
-	return grown;
+	return grown && !m->bursts;
 }
 
 void memory_json_process(struct json *j, const struct memory_sums *m)
@@ -410,7 +410,8 @@ void memory_print(const struct memory_sums *sum, FILE *out)
 		snprintf(text, sizeof(text), "bytes: %.1f %% of the memory growth of the "
 					     "processes", 100 * share);
 	else
-		snprintf(text, sizeof(text), "bytes; the processes did not grow");
+		snprintf(text, sizeof(text), sum->bursts ? "bytes" :
+			 "bytes; the processes did not grow");
 	summary_remark(out, "held at the end", sum->held, text);
 	summary_remark_any(out, "not checked", sum->unchecked,
 			   "bytes that may have been freed: counted as held");

@@ -12,6 +12,7 @@
 #include "memory/block_life.h"
 #include "memory/block_look.h"
 #include "model/event.h"
+#include "resolve/process_internal.h"
 
 /* Limit on stacks with a life table of their own, of 600 bytes each; others share one. */
 #define LIVES_MAX (64u * 1024)

@@ -10,7 +10,7 @@
 #ifndef TACHBPF_PROCESS_BLOCKS_H
 #define TACHBPF_PROCESS_BLOCKS_H
 
-#include "resolve/process_internal.h"
+#include "resolve/process.h"
 
 struct block_place;
 struct block_words;

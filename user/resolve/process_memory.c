@@ -2,8 +2,8 @@
 /*
  * process_memory.c - the memory of a process (--mode mem). Faults go into its page_book, answers
  * about pages come from a page_check; with --allocations, the blocks of its allocator and its own
- * mappings go into its process_blocks. Changes go to the observer, with the number of a stack, which
- * equals that of a sample. See process_internal.h.
+ * mappings go into its process_blocks. Changes go to the observer, with the number of a stack,
+ * which equals that of a sample. See process_internal.h.
  */
 #include <errno.h>
 #include <stdlib.h>
