@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_bursts.c - see capture_bursts.h.
- *
- * While it is probed the process gets less done. So what a burst sees is less than a tenth of what
- * the process does: a block's weight is scaled by how much user time it has in bursts and between
- * them. Probes take time of the kernel.
+ * capture_bursts.c - see capture_bursts.h. How much a process is slowed down is told by how much
+ * user time it has in bursts and between them: probes take time of the kernel.
  */
 #include "capture/capture_bursts.h"
 
@@ -37,11 +34,6 @@
 /* Of user time, in ns: less than this says nothing. Old times count less and less. */
 #define USER_LEAST_NS (100 * MS_NS)
 #define FADES 0.7
-#define SPEED_LEAST 0.02
-/* Of a probe's time, the kernel counts this much as user time: interrupts wait until it ends. */
-#define PROBE_AS_USER 0.07
-/* The cost is known this well. */
-#define COST_ERROR 1.3
 #define MAPPING 1ull		/* as in bpf/heap.bpf.c: live_blocks */
 
 enum phase { IS_AWAY, IS_ON, IS_LEAVING };
@@ -85,33 +77,6 @@ struct bursts {
 	struct heap_counts before;	/* calls before the burst */
 	double cost;			/* of the last burst's calls, as a share of a CPU */
 };
-
-static double clamp_speed(double speed)
-{
-	return speed < SPEED_LEAST ? SPEED_LEAST : speed > 1 ? 1 : speed;
-}
-
-double bursts_weight(double speed)
-{
-	return 1 + BURST_GAPS / clamp_speed(speed);
-}
-
-/* Half the mean to one and a half of it. */
-uint64_t bursts_gap_ns(uint64_t burst_ns, uint64_t random)
-{
-	uint64_t mean = burst_ns * BURST_GAPS;
-
-	return mean / 2 + (mean ? random % mean : 0);
-}
-
-/* The process cannot lose more time than the probes take. */
-double bursts_speed(double in, double between, double cost)
-{
-	double by_user = (in / between - PROBE_AS_USER) / (1 - PROBE_AS_USER);
-	double least = 1 - COST_ERROR * cost;
-
-	return clamp_speed(by_user < least ? least : by_user);
-}
 
 static uint64_t random_number(void)
 {
@@ -181,7 +146,7 @@ static void judge_speed(struct bursts *b)
 {
 	if (b->between.user_ns < USER_LEAST_NS || b->in.ns <= 0)
 		return;
-	b->speed = bursts_speed(b->in.user_ns / b->in.ns, b->between.user_ns / b->between.ns,
+	b->speed = heap_burst_speed_by(b->in.user_ns / b->in.ns, b->between.user_ns / b->between.ns,
 				b->cost);
 	log_debug("bursts: process %d has %.0f %% of its speed; cost %.0f", b->tgid,
 		  100 * b->speed, 100 * b->cost);
@@ -297,7 +262,7 @@ static int begin_burst(struct capture *s, struct bursts *b, struct process *p)
 	b->begin_ns = now_ns();
 	b->next_ns = b->begin_ns + BURST_NS;
 	b->taken = false;
-	err = process_burst_begin(p, b->begin_ns, bursts_weight(b->speed), b->speed);
+	err = process_burst_begin(p, b->begin_ns, heap_burst_weight(b->speed), b->speed);
 	b->before = bursts_calls(s, &(struct heap_counts){ 0 });
 	s->skel->bss->heap_burst++;
 	s->skel->bss->heap_counting = 0;
@@ -314,7 +279,7 @@ static void end_burst(struct capture *s, struct bursts *b)
 	calls = bursts_calls(s, &b->before);
 	b->cost = heap_cost(&calls, b->end_ns - b->begin_ns, &b->prices).cpu;
 	remove_probes(s, b);
-	b->next_ns = b->end_ns + bursts_gap_ns(b->end_ns - b->begin_ns, random_number());
+	b->next_ns = b->end_ns + heap_burst_gap_ns(b->end_ns - b->begin_ns, random_number());
 }
 
 /* ---- blocks ---- */
@@ -442,7 +407,7 @@ struct bursts *bursts_new(struct capture *s, pid_t tgid, uint64_t start_ns,
 	}
 	b->tgid = tgid;
 	b->prices = *prices;
-	b->speed = clamp_speed(speed);
+	b->speed = heap_burst_speed(speed);
 	b->taken = true;
 	b->pos = UINT64_MAX;
 	end_stretch(b, NULL);

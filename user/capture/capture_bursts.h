@@ -14,10 +14,8 @@
 
 #include "bpf/abi_heap.h"
 #include "capture/capture_state.h"
+#include "probe/heap_bursts.h"
 #include "probe/heap_cost.h"
-
-#define BURST_NS 100000000ull
-#define BURST_GAPS 9		/* mean time without probes, in bursts */
 
 struct bursts;
 
@@ -44,15 +42,5 @@ int bursts_settle(struct capture *s, struct bursts *b);
 
 /* The calls that the BPF side has counted since then. */
 struct heap_counts bursts_calls(struct capture *s, const struct heap_counts *then);
-
-/*
- * What is left of a process' speed in bursts. in, between: its user time as a share of their time;
- * cost: what the probes take, as a share of a CPU.
- */
-double bursts_speed(double in, double between, double cost);
-/* What a block stands for, in blocks, if the process was slowed down to this share of its speed. */
-double bursts_weight(double speed);
-/* A time without probes after a burst of this length; random: any number. */
-uint64_t bursts_gap_ns(uint64_t burst_ns, uint64_t random);
 
 #endif

@@ -98,7 +98,8 @@ static double cumulated(const struct block_life *l, uint64_t ticks, bool at_most
 	return sum;
 }
 
-double block_life_reused(const struct block_life *l)
+/* The share of freed blocks that look in use; 1 until some were looked at. */
+static double reused_share(const struct block_life *l)
 {
 	return ((double)l->used + REUSED_PRIOR) / ((double)l->looked + REUSED_PRIOR);
 }
@@ -106,7 +107,7 @@ double block_life_reused(const struct block_life *l)
 double block_life_first_use(const struct block_life *l, uint64_t age, uint64_t watched,
 			    bool at_most)
 {
-	double reused = block_life_reused(l), lives;
+	double reused = reused_share(l), lives;
 
 	if (age <= watched)
 		return 1;

@@ -7,7 +7,7 @@
  * on and is watched no longer. That is what a life table needs: S(t), the share that lives longer
  * than t. Of a block of age a that was watched for u of it, and looks in use, its own first use
  * goes on with the probability S(a) / S(u), if a free between bursts is never noticed; and looking
- * notices some: block_life_reused() says how many freed blocks look in use nevertheless.
+ * notices some: `used` of `looked` says how many freed blocks look in use nevertheless.
  *
  * Nobody was watched for as long as the older ones live. Beyond that the hazard, frees per block
  * and time, goes on as it changed last: where it stays the same, all are freed in the end; where it
@@ -48,8 +48,6 @@ void block_life_goes_on(struct block_life *l, uint64_t ticks);
 /* Makes the table of what has been counted. */
 void block_life_close(struct block_life *l);
 
-/* The share of freed blocks that look in use; 1 until some were looked at. */
-double block_life_reused(const struct block_life *l);
 /*
  * The probability that a block which looks in use is in its first use. age: in ticks; watched: of
  * these. at_most: if nothing was freed at ages that nobody was watched at. After

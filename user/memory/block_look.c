@@ -127,7 +127,8 @@ static bool is_slot(const struct block_words *w)
 	return w->grouped && (w->before >> 40 & 0xff) != MUSL_FREED;
 }
 
-bool block_fits(enum block_allocator allocator, const struct block_place *p,
+/* Returns true if the allocator may have given out such a block, in use or not. */
+static bool block_fits(enum block_allocator allocator, const struct block_place *p,
 		const struct block_words *w)
 {
 	if (!w->read || p->mapping)

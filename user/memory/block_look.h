@@ -40,10 +40,6 @@ void block_words_read(const struct target_mem *mem, const struct block_place *pl
 
 enum block_allocator { ALLOCATOR_UNKNOWN, ALLOCATOR_GLIBC, ALLOCATOR_MUSL, ALLOCATOR_CNT };
 
-/* Returns true if this allocator may have given out such a block, whether it is in use or not. */
-bool block_fits(enum block_allocator allocator, const struct block_place *place,
-		const struct block_words *w);
-
 /*
  * Returns true if the block is gone for certain: freed, given out with another size, or unmapped.
  * With an unknown allocator, only the last of these can be told. false: it is in use, still or

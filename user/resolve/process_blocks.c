@@ -27,6 +27,7 @@ enum why_gone { FREED, FOUND_FREED, GIVEN_AGAIN, USED_AGAIN };
 
 struct process_blocks {
 	struct process *p;
+	int (*emit)(struct process *p, struct memory_event *ev);
 	struct block_book *book;
 	uint64_t time_ns;	/* of the record that is being taken */
 	uint32_t tid;		/* ... and its thread */
@@ -60,7 +61,7 @@ static int emit_block(struct process_blocks *b, enum memory_change change, const
 		.bytes = of->weighed, .stack = of->stack, .thread_id = b->tid,
 	};
 
-	return process_memory_emit(b->p, &ev);
+	return b->emit(b->p, &ev);
 }
 
 /* ---- lives ---- */
@@ -133,7 +134,8 @@ static int block_left(void *ctx, const struct block *left)
 	return emit_block(ctx, MEMORY_ALLOC, left);
 }
 
-struct process_blocks *process_blocks_new(struct process *p)
+struct process_blocks *process_blocks_new(struct process *p,
+					  int (*emit)(struct process *p, struct memory_event *ev))
 {
 	static const struct block_book_fns fns = { .gone = block_gone, .left = block_left };
 	struct process_blocks *b = calloc(1, sizeof(*b));
@@ -141,6 +143,7 @@ struct process_blocks *process_blocks_new(struct process *p)
 	if (!b)
 		return NULL;
 	b->p = p;
+	b->emit = emit;
 	b->book = block_book_new(&fns, b);
 	if (b->book)
 		return b;
@@ -224,7 +227,7 @@ int process_blocks_burst(struct process_blocks *b, uint64_t time_ns, double weig
 	b->first_ns = b->first_ns ? b->first_ns : time_ns;
 	forget_freed(b);
 	b->sampled.bursts++;
-	return process_memory_emit(b->p, &ev);
+	return b->emit(b->p, &ev);
 }
 
 /* The first ones of a round are the freed ones, then those that are in use. */
@@ -425,5 +428,5 @@ int process_blocks_end(struct process_blocks *b, uint64_t now_ns)
 	ev.time_us = now_ns / US_NS;
 	ev.sampled = b->sampled;
 	b->weight = 0;
-	return err ? err : process_memory_emit(b->p, &ev);
+	return err ? err : b->emit(b->p, &ev);
 }

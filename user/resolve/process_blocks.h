@@ -16,8 +16,9 @@ struct block_place;
 struct block_words;
 struct process_blocks;
 
-/* NULL: out of memory. */
-struct process_blocks *process_blocks_new(struct process *p);
+/* Changes go to emit: process_memory_emit(). NULL: out of memory. */
+struct process_blocks *process_blocks_new(struct process *p,
+					  int (*emit)(struct process *p, struct memory_event *ev));
 void process_blocks_free(struct process_blocks *b);
 
 /* Take a RAW_ALLOC, whose stack has this number, or a RAW_FREE. 0 or -errno. */

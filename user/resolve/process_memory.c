@@ -239,7 +239,7 @@ int process_take_moved(struct process *p, const void *record, size_t len)
 static struct process_blocks *blocks_of(struct process *p)
 {
 	if (!p->memory->blocks)
-		p->memory->blocks = process_blocks_new(p);
+		p->memory->blocks = process_blocks_new(p, process_memory_emit);
 	return p->memory->blocks;
 }
 

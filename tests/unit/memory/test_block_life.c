@@ -63,7 +63,6 @@ static void test_nothing_is_known(void **state)
 {
 	block_life_close(&life);
 	near(block_life_first_use(&life, 1000 * BURST, BURST, false), 1, 0);
-	near(block_life_reused(&life), 1, 0);
 }
 
 /* Within what was watched: S(age) / S(watched). */
