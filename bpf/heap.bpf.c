@@ -228,7 +228,7 @@ __weak __noinline int send_block(u64 addr, u64 bytes, u64 sp, u32 why)
 		s->busy = 1;
 		fill_in_header(&s->sample.h, why, tgid, start_ns);
 		end = walk_caller(s, p, sp);
-		end = send_alloc(s, p, pid_tgid, end, &m);
+		end = send_alloc(s, p, pid_tgid, end, &m, false);
 		s->busy = 0;
 	}
 	count_end(end);

@@ -75,12 +75,12 @@ static __always_inline void clear_stack(struct raw_sample *out, u8 flags)
 
 /*
  * Send a RAW_ALLOC. The header of s->sample must be filled in except sysno, and so must its stack,
- * if the walk has ended with CNT_SAMPLE; CNT_FAULT_NOT_WALKED: there was no walk. Returns CNT_ALLOC
- * or CNT_ALLOC_LOST.
+ * if the walk has ended with CNT_SAMPLE; CNT_FAULT_NOT_WALKED: there was no walk. now: user space
+ * takes it at once. Returns CNT_ALLOC or CNT_ALLOC_LOST.
  */
 static __always_inline enum counter send_alloc(struct scratch *s, const struct py_proc *p,
 					       u64 pid_tgid, enum counter end,
-					       const struct raw_memory *memory)
+					       const struct raw_memory *memory, bool now)
 {
 	struct raw_sample *out = &s->sample;
 	u64 size;
@@ -95,7 +95,7 @@ static __always_inline enum counter send_alloc(struct scratch *s, const struct p
 		return CNT_ALLOC_LOST;
 	*(struct raw_memory *)((u8 *)out + size) = *memory;
 	size += sizeof(*memory);
-	return output_sample(s, size, p, false) == CNT_SAMPLE ? CNT_ALLOC : CNT_ALLOC_LOST;
+	return output_sample(s, size, p, false, now) == CNT_SAMPLE ? CNT_ALLOC : CNT_ALLOC_LOST;
 }
 
 #endif

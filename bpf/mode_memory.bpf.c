@@ -49,6 +49,20 @@ static __always_inline u64 faults_since(struct bpf_perf_event_data *ctx, struct 
 #define CHOSEN_NS 1500
 #define COUNTED_NS 100
 
+/*
+ * User space looks at some pages before their first user has time to free what it made there
+ * (user/memory/page_contents.h): on each CPU at the first chosen fault after this time.
+ */
+#define LOOK_NS 10000000ull
+
+static __always_inline bool is_looked_at(struct scratch *s, u64 now)
+{
+	if (now - s->fault_event.looked_ns < LOOK_NS)
+		return false;
+	s->fault_event.looked_ns = now;
+	return true;
+}
+
 /* The fault of a process that is recorded. Returns how it ends. */
 static __always_inline enum counter take_fault(struct bpf_perf_event_data *ctx, struct scratch *s,
 					       struct py_proc *p, u64 pid_tgid, u64 start_ns,
@@ -75,7 +89,7 @@ static __always_inline enum counter take_fault(struct bpf_perf_event_data *ctx, 
 		end = walk_for_alloc(ctx, s, p);
 	else
 		count_one(CNT_FAULT_NOT_WALKED);
-	end = send_alloc(s, p, pid_tgid, end, &memory);
+	end = send_alloc(s, p, pid_tgid, end, &memory, is_looked_at(s, now));
 	spend_budget(s, CHOSEN_NS + COUNTED_NS * faults + (walk ? bpf_ktime_get_ns() - now : 0));
 	return end;
 }

@@ -123,7 +123,7 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
 						u64 pid_tgid)
 {
 	u64 size = complete_sample(&s->sample, pid_tgid);
-	enum counter end = output_sample(s, size, p, s->switch_in_waits);
+	enum counter end = output_sample(s, size, p, s->switch_in_waits, false);
 
 	if (end == CNT_SAMPLE)
 		s->switch_in_waits = 0;

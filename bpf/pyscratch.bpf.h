@@ -187,6 +187,7 @@ struct last_tick {
 struct fault_event {
 	u64 period;	/* at the last fault that it chose */
 	u64 count;	/* faults that the chosen ones stand for */
+	u64 looked_ns;	/* when user space was last woken for one */
 };
 
 /* Limit on new code objects sent with one sample; a later sample sends the others. */

@@ -65,10 +65,11 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 
 /*
  * Send the first size bytes of s->sample. p: the process' entry; NULL: without its thread's
- * context. joined: s->switch_in is sent with it. Returns CNT_SAMPLE or CNT_RING_FULL.
+ * context. joined: s->switch_in is sent with it. now: user space takes it at once. Returns
+ * CNT_SAMPLE or CNT_RING_FULL.
  */
 static __always_inline enum counter output_sample(struct scratch *s, u64 size,
-						  const struct py_proc *p, bool joined)
+						  const struct py_proc *p, bool joined, bool now)
 {
 	struct raw_sample *sample = &s->sample;
 	u64 flags;
@@ -79,7 +80,7 @@ static __always_inline enum counter output_sample(struct scratch *s, u64 size,
 		return CNT_RING_FULL;
 	if (cfg_trace_context && p && p->trace.how && !(sample->flags & RAW_NOT_WALKED))
 		size += add_trace(s, size, p);
-	flags = seldom_wakeup_flags(s, size);
+	flags = now ? BPF_RB_FORCE_WAKEUP : seldom_wakeup_flags(s, size);
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;
@@ -96,7 +97,7 @@ static __always_inline enum counter output_sample(struct scratch *s, u64 size,
 static __always_inline enum counter send_sample(struct scratch *s, const struct py_proc *p,
 						u64 pid_tgid)
 {
-	return output_sample(s, complete_sample(&s->sample, pid_tgid), p, false);
+	return output_sample(s, complete_sample(&s->sample, pid_tgid), p, false, false);
 }
 
 #endif

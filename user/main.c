@@ -15,6 +15,7 @@
 /* Each command: its function, and its member of struct options. */
 #define COMMANDS(X)                                                                                \
 	X(RECORD, record_run, record) X(TOP, top_run, top) X(DUMP, dump_run, dump)                 \
+	X(HEAP, heap_run, heap)                                                                    \
 	X(INFO, info_run, info) X(REPORT, report_run, report)                                      \
 	X(CONVERT, convert_run, convert) X(OPEN, open_run, convert) X(MEM, mem_run, mem)           \
 	X(MERGE, merge_run, merge) X(SPLIT, split_run, split)                                      \
@@ -44,6 +45,8 @@ static bool pages(const struct options *o)
 	case COMMAND_DOCTOR:
 	case COMMAND_PS:
 		return true;
+	case COMMAND_HEAP:
+		return o->show != SHOW_NOTHING || !(o->heap.since_s > 0);
 	case COMMAND_DIFF:
 		return o->show != SHOW_NOTHING || !o->diff.format;
 	default:

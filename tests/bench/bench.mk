@@ -165,6 +165,10 @@ bench-native: $(O)/tachbpf $(ELF_PROGRAM) interpreters ## what frames of machine
 bench-deep: $(O)/tachbpf $(ELF_PROGRAM) $(if $(PREPARED),,interpreters) ## which share of deep stacks of machine code is cut beside busy loops (root; BENCHFLAGS="--beside OTHER-TACHBPF")
 	$(BENCH)/bench_deep.py $(BENCHFLAGS)
 
+.PHONY: bench-heap
+bench-heap: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what a census of 1 GB of objects takes, and what its process feels of it (root)
+	$(BENCH)/bench_heap.py $(BENCHFLAGS)
+
 .PHONY: bench-memory
 bench-memory: $(O)/tachbpf interpreters ## what a recording of memory costs an allocation-heavy program, beside memray and tracemalloc (root)
 	$(BENCH)/bench_memory.py $(BENCHFLAGS)

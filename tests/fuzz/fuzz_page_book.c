@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes
- * as a worker's reply. What the book says must be one story: nothing is gone that was not got.
+ * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes as
+ * a worker's reply. What the book says must be one story: nothing is gone that was not got, and no
+ * more is reused than is held.
  *
  * The input is a list of steps of STEP bytes: what, an address in pages, and three small numbers.
  */
@@ -9,13 +10,14 @@
 #include <string.h>
 
 #include "memory/page_check_wire.h"
+#include "memory/page_contents.h"
 
 #define STEP 8
 #define STEPS_MAX 4096
 #define PAGE 4096ull
 #define BLOCKS 8192
 
-enum { TOUCH, ANSWER, ANSWER_HUGE, MOVE, ASK_NEW, ASK_ALL, END, UNMAPPED, KINDS };
+enum { TOUCH, ANSWER, ANSWER_HUGE, MOVE, ASK_NEW, ASK_ALL, END, UNMAPPED, SOON, AGAIN, KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,6 +79,44 @@ static int ask(struct page_book *b, bool all)
 	return 0;
 }
 
+/* A page in blocks of which the input says the states and the names. */
+static int look(struct page_book *b, bool soon, const uint8_t *d, uint64_t now)
+{
+	struct page_content c = { .addr = (d[1] | (uint64_t)d[2] << 8) * PAGE };
+	uint64_t addrs[8];
+	uint32_t pos = 0;
+	size_t i;
+
+	for (i = 0; i < PAGE_PLACES; i++) {
+		c.states[i] = (uint8_t)((d[3] >> (i & 3)) % PLACE_STATES);
+		c.marks[i].id = d[4] & (i & 1 ? 1 : 3);
+		c.marks[i].words = d[5] * 0x01010101u ^ (uint32_t)d[6] << (i & 31);
+	}
+	if (soon)
+		page_book_ask_soon(b, now, addrs, d[7] % 8 + 1u);
+	else
+		page_book_ask_again(b, &pos, addrs, d[7] % 8 + 1u);
+	return page_book_take_contents(b, soon, &c, 1, now);
+}
+
+static void check_fates(const struct page_book *b)
+{
+	struct stack_fate *list;
+	uint64_t sum = 0;
+	size_t n, i;
+
+	if (page_book_fates(b, &list, &n))
+		abort();
+	for (i = 0; i < n; i++) {
+		if (i && list[i].stack <= list[i - 1].stack)
+			abort();
+		sum += list[i].own + list[i].reused + list[i].unused;
+	}
+	if (sum > held)
+		abort();
+	free(list);
+}
+
 static int step(struct page_book *b, const uint8_t *d, uint64_t now)
 {
 	uint64_t addr = (d[1] | (uint64_t)d[2] << 8) * PAGE;
@@ -108,6 +148,10 @@ static int step(struct page_book *b, const uint8_t *d, uint64_t now)
 	case END:
 		err = d[1] == 7 ? page_book_deny(b) : page_book_end(b);
 		break;
+	case SOON:
+	case AGAIN:
+		err = look(b, d[0] % KINDS == SOON, d, now);
+		break;
 	default:
 		err = ask(b, d[0] % KINDS == ASK_ALL);
 	}
@@ -124,9 +168,12 @@ static void read_reply(const uint8_t *data, size_t size)
 	memcpy(r, data, size);
 	if (size >= sizeof(q->number))
 		q->number = r->number;
-	q->cnt = size > 40 ? data[40] : 0;
+	if (size >= offsetof(struct page_reply, states)) {
+		q->cnt = r->cnt % (PAGE_CHECK_MAX + 1);
+		q->what = r->what % PAGES_ASKED;
+	}
 	if (page_reply_ok(q, r, size) &&
-	    (size != page_reply_bytes(r) || r->cnt > PAGE_CHECK_MAX))
+	    (size != page_reply_bytes(r) || r->cnt > page_asked_max(q->what)))
 		abort();
 	if (page_question_ok((const struct page_question *)(const void *)r, size) &&
 	    size < offsetof(struct page_question, addrs))
@@ -150,6 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!err && page_book_held(b) != held)
 			abort();
 	}
+	if (!err)
+		check_fates(b);
 	page_book_free(b);
 	read_reply(data, size);
 	return 0;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
 fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
-fuzz_page_book.c and fuzz_tasks.c.
+fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c and fuzz_tasks.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -12,7 +12,9 @@ elf: a program and the library that it needs. maps: lists as the kernel prints t
 file of each kind. process_ctx: payloads of process contexts. service: a command line and an environment.
 native_record: machine code that calls Python, with entries, without, and cut off.
 native_walk: a process with two files, and stacks.
-page_book: lives of pages, of huge pages, moves; a worker's reply.
+page_book: lives of pages, of huge pages, moves, looks at contents; a worker's reply.
+page_content: pools of both sizes; chunks of a heap, and of mappings.
+pymalloc: each version and build; with words of the pool's header, of objects and of types changed.
 tasks: each version and build, with some words changed.
 """
 import json
@@ -294,9 +296,20 @@ def native_walk():
     yield walk(at(5), {52: STACK + 256, 53: at(5)})
 
 
+def pymalloc():
+    """Changes of fuzz_pymalloc.c: of the pool (1) or the memory (0), where, and the new u16."""
+    header = [(1, 0, 3), (1, 8, 0x4030), (1, 36, 1), (1, 40, 0x90)]
+    objects = [(1, 48 + 144 * i + 24, value) for i in range(12) for value in (0xffff, 0)]
+    types = [(0, where, value) for where in range(64, 4096, 272) for value in (0x10, 0xffff)]
+    for minor in range(10):
+        for special in (0, 1, 2, 4, 8, 3, 6, 7):
+            changes = [[], header[minor % 4:][:1], objects[minor::5], types[minor::3]][special % 4]
+            yield bytes([minor, special]) + b"".join(struct.pack("<BHH", *change) for change in changes)
+
+
 def page_book():
     """Steps of fuzz_page_book.c: what, page (2 bytes), weight or frame, stack or kind, three more."""
-    touch, answer, huge, move, new, whole, end = range(7)
+    touch, answer, huge, move, new, whole, end, _, soon, again = range(10)
 
     def steps(*rows):
         return b"".join(struct.pack("<BH5B", *row, *([0] * (7 - len(row)))) for row in rows)
@@ -308,8 +321,29 @@ def page_book():
     yield steps((touch, 64, 15, 1, 7), (answer, 64, 5, 1, 255, 1), (touch, 65, 15, 2, 7), (move, 64, 4, 0, 2),
                 (answer, 512, 5, 1, 255, 1), (touch, 64, 15, 3, 7), (answer, 64, 6, 1, 255, 1), (whole, 0),
                 (answer, 513, 0, 0, 255, 1), (end, 7), (touch, 90, 15, 1, 7))
+    yield steps((touch, 64, 15, 1, 7), (soon, 64, 6, 1, 1), (answer, 64, 5, 1, 255, 1), (again, 64, 6, 1, 1),
+                (touch, 65, 15, 2, 7), (soon, 65, 6, 1, 1), (answer, 65, 6, 1, 255, 1), (again, 65, 6, 2, 1),
+                (again, 64, 2, 1, 1), (touch, 64, 15, 3, 7), (again, 64, 6, 1, 1))
     states = b"".join(struct.pack("<QQBB3HII", 0, 7, kind, 0, 0, 0, 0, 0, 0) for kind in (0, 1))
-    yield struct.pack("<3QiIII", 9, 4096, 0, 0, len(states) // 32, 1, 0) + states
+    yield struct.pack("<4QiIII", 9, 4096, 0, 0, 0, len(states) // 32, 1, 0) + states
+
+
+def page_content():
+    """The memory of fuzz_page_content.c, of which the last byte says the page."""
+    def pool(size, block, objects):
+        carved = len(objects)
+        head = struct.pack("<QQQQ4I", carved - 1, 0x7f0000000000 + 48 + 2 * block, 0, 0, 0, block // 16 - 1,
+                           48 + carved * block, size - block)
+        return (head + b"".join(o.ljust(block, b"\0")[:block] for o in objects)).ljust(size, b"\0")
+
+    text = struct.pack("<6Q", 3, 0x7f1234567890, 5, 2**64 - 1, 0xe4, 0x656c646e61)
+    item = struct.pack("<6Q", 0x7f0000001000, 0x7f0000002000, 1, 0x7f1234567890, 4, 0x7f0000003000)
+    free = struct.pack("<Q", 0)
+    for size in (4096, 16384):
+        yield pool(size, 64, [text, item, free, text, struct.pack("<3Q", 1, 5, 9)] * 10 + [text])
+    chunks = b"".join(struct.pack("<QQ", 0, n | 1).ljust(n, b"\1") for n in (32, 1040, 48, 4112, 20016, 1040))
+    yield chunks + struct.pack("<QQ", 0, 2**18 - len(chunks) | 1) + b"\5"
+    yield (struct.pack("<QQ", 0, 0x5002).ljust(0x5000, b"\3") + struct.pack("<QQ", 0, 0x3002)).ljust(0x8000, b"\6")
 
 
 def tasks():
@@ -326,7 +360,8 @@ def main(golden):
              "fuzz_native_record": list(native_records()),
              "fuzz_async_record": list(async_records()),
              "fuzz_native_walk": list(native_walk()),
-             "fuzz_page_book": list(page_book()), "fuzz_tasks": list(tasks()),
+             "fuzz_page_book": list(page_book()), "fuzz_pymalloc": list(pymalloc()),
+             "fuzz_page_content": list(page_content()), "fuzz_tasks": list(tasks()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

@@ -71,6 +71,8 @@ static int run_loop(struct agent *a)
 			agent_end_window(a);
 			agent_begin_window(a);
 		}
+		if (a->heap)
+			agent_heap_tick(a->heap, now_ns());
 		agent_draft_window(a, now_ns());
 		delivery_tick(agent_exports_delivery(a->exports), now_ns());
 		metrics_server_tick(a->server, now_ns(), &source);

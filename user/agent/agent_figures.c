@@ -155,6 +155,10 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 	m.now_wall_ns = wall_ns();
 	put_capture(a, &m);
 	put_windows(a, &m);
+	if (a->heap) {
+		m.heap = agent_heap_counts(a->heap);
+		m.heap_late_ns = agent_heap_late_ns(a->heap, now_ns());
+	}
 	put_cost(a, &m);
 	m.exporter_cnt = put_exporters(a, exporters);
 	put_spool(a, &m);

@@ -132,6 +132,21 @@ static const struct family of_native[] = {
 		"Restarts of the helper tachbpf-elf."),
 };
 
+/* Mode heap. */
+#define OF_HEAP(name, field, member, help)                                                         \
+	{ PREFIX "heap_" name, METRIC_COUNTER, field, offsetof(struct agent_heap_counts, member),  \
+	  help }
+static const struct family of_heap[] = {
+	OF_HEAP("cpu_seconds", FIELD_NS, cpu_ns, "CPU time of counting objects."),
+	OF_HEAP("limited", FIELD_U64, limited,
+		"Counted processes of which so little could be read in the time that the figures "
+		"are less exact."),
+	OF_HEAP("profiles", FIELD_U64, services,
+		"Profiles of objects that were made, one per service and turn."),
+	OF_HEAP("types_left_out", FIELD_U64, types_left_out,
+		"Types in these profiles that are counted under <other types>."),
+};
+
 /* For each exporter with a queue. */
 #define OF_COUNTS(name, member, help)                                                              \
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
@@ -233,7 +248,8 @@ static void put_samples(const struct agent_metrics *m, struct metrics_text *t)
 	static const char *const types[WINDOW_KIND_CNT] = {
 		[WINDOW_CPU] = "cpu", [WINDOW_OFF_CPU] = "offcpu", [WINDOW_GIL_WAIT] = "gil",
 		[WINDOW_EXCEPTION] = "exception", [WINDOW_ALLOC_SPACE] = "alloc_space",
-		[WINDOW_INUSE_SPACE] = "inuse_space",
+		[WINDOW_INUSE_SPACE] = "inuse_space", [WINDOW_HEAP_OBJECTS] = "heap_objects",
+		[WINDOW_HEAP_SPACE] = "heap_space",
 	};
 	size_t i;
 
@@ -277,6 +293,22 @@ static void put_native(const struct agent_metrics *m, struct metrics_text *t)
 		metrics_count(t, &(struct metric_label){ "end", native_end_names[i].key }, 1,
 			      m->native.ends[i]);
 	put_all(t, of_native, ARRAY_SIZE(of_native), m);
+}
+
+static void put_heap(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t i;
+
+	metrics_family(t, PREFIX "heap_censuses", METRIC_COUNTER,
+		       "Processes whose objects were to be counted, by what became of it.");
+	for (i = 0; i < AGENT_HEAP_RESULTS; i++)
+		metrics_count(t, &(struct metric_label){ "result", agent_heap_results[i] }, 1,
+			      m->heap->results[i]);
+	put_all(t, of_heap, ARRAY_SIZE(of_heap), m->heap);
+	metrics_family(t, PREFIX "heap_late_seconds", METRIC_GAUGE,
+		       "How long the next service should have been counted already (heap.every); "
+		       "more than 0 for long: heap.cpu is too low.");
+	metrics_ns(t, NULL, 0, m->heap_late_ns);
 }
 
 static void put_cost(const struct agent_metrics *m, struct metrics_text *t)
@@ -400,6 +432,8 @@ void agent_metrics_render(const struct agent_metrics *m, struct metrics_text *t)
 	put_files(m, t);
 	if (m->has_native)
 		put_native(m, t);
+	if (m->heap)
+		put_heap(m, t);
 	if (m->has_spool)
 		put_all(t, of_spool, ARRAY_SIZE(of_spool), m);
 }

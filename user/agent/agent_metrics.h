@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/agent_heap.h"
 #include "delivery/delivery.h"
 #include "native/native.h"
 #include "recording/totals.h"
@@ -61,6 +62,10 @@ struct agent_metrics {
 	bool has_native;		/* false: nothing of machine code is shown */
 	struct native_sums native;	/* must not go backwards either */
 	struct native_counts native_counts;
+
+	/* mode heap */
+	const struct agent_heap_counts *heap;	/* NULL: nothing of it is shown */
+	uint64_t heap_late_ns;		/* agent_heap_late_ns() */
 
 	/* cost */
 	uint64_t cpu_ns[AGENT_PARTS];

@@ -11,7 +11,7 @@ void agent_modes_record(uint32_t modes, struct record_mode_def *out)
 {
 	bool off_cpu = modes & AGENT_OFFCPU, gil = modes & AGENT_GIL;
 	bool exception = modes & AGENT_EXCEPTION;
-	uint32_t times = modes & ~(uint32_t)AGENT_MEMORY;
+	uint32_t times = modes & AGENT_TIMES;
 
 	*out = (struct record_mode_def){
 		.name = "agent",

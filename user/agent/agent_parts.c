@@ -79,6 +79,14 @@ struct window_privacy agent_window_privacy(const struct agent_config *c)
 	};
 }
 
+struct agent_heap_args agent_heap_of(const struct agent *a)
+{
+	return (struct agent_heap_args){
+		.windows = a->windows, .every_ns = a->config->heap.every_ns,
+		.processes = a->config->heap.processes, .cpu_percent = a->config->heap.cpu_percent,
+	};
+}
+
 /* ---- windows ---- */
 
 /*

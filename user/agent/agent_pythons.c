@@ -29,7 +29,7 @@ static unsigned int what_of(uint32_t modes)
 	unsigned int what = PYTHON_METRICS_GC;
 
 	agent_modes_record(modes, &mode);
-	modes &= ~(uint32_t)AGENT_MEMORY;
+	modes &= AGENT_TIMES;
 	if (mode.ticks && !mode.need_status)
 		what |= PYTHON_METRICS_CPU;
 	if (mode.ticks && modes != AGENT_EXCEPTION)

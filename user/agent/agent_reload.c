@@ -84,6 +84,11 @@ static void take_changes(struct agent *a, const struct agent_changes *changes)
 		relabel_pythons(a);
 	agent_pythons_set(a->pythons, c->metrics.services, c->modes);
 	agent_rate_configure(a->rate, c);
+	if (a->heap) {
+		const struct agent_heap_args heap = agent_heap_of(a);
+
+		agent_heap_set(a->heap, &heap);
+	}
 }
 
 /* What was sampled so far belongs to the old configuration. */

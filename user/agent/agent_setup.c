@@ -18,6 +18,7 @@
 #include "delivery/sender.h"
 #include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
+#include "heap/heap_worker.h"
 #include "host/identity.h"
 #include "host/kallsyms.h"
 #include "resolve/process.h"
@@ -44,7 +45,7 @@ static int open_files(struct agent *a)
 	};
 
 	agent_modes_record(a->config->modes, &a->mode);
-	agent_modes_record(a->config->modes & ~(uint32_t)AGENT_MEMORY, &a->file_mode);
+	agent_modes_record(a->config->modes & AGENT_TIMES, &a->file_mode);
 	return agent_files_new(&a->files, &args);
 }
 
@@ -82,6 +83,16 @@ static int open_windows(struct agent *a)
 		return -errno;
 	agent_files_services(a->files, agent_windows_services(a->windows), &a->services);
 	return 0;
+}
+
+static int open_heap(struct agent *a)
+{
+	const struct agent_heap_args args = agent_heap_of(a);
+
+	if (!(a->config->modes & AGENT_HEAP))
+		return 0;
+	a->heap = agent_heap_new(&args);
+	return a->heap ? 0 : -errno;
 }
 
 static int open_metrics(struct agent *a)
@@ -187,6 +198,8 @@ static int open_parts(struct agent *a)
 		err = open_ctl(a);
 	if (!err)
 		err = open_windows(a);
+	if (!err)
+		err = open_heap(a);
 	return err ? err : open_capture(a);
 }
 
@@ -218,13 +231,15 @@ static uint64_t host_number(void)
 static int start_workers(const struct agent_config *c)
 {
 	/* The keeper needs them. */
-	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 2];
+	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 3];
 	size_t cnt = capture_workers((c->native != AGENT_NATIVE_OFF ? CAPTURE_NATIVE : 0) |
 				     (c->debuginfod.cnt ? CAPTURE_DEBUGINFOD : 0) |
 				     (c->modes & AGENT_MEMORY ? CAPTURE_MEMORY : 0), kinds);
 
 	kinds[cnt++] = &sender_kind;
 	kinds[cnt++] = &metrics_server_kind;
+	if (c->modes & AGENT_HEAP)
+		kinds[cnt++] = &heap_worker_kind;
 	return workers_start(kinds, cnt);
 }
 
@@ -262,6 +277,7 @@ void agent_free(struct agent *a)
 	agent_files_free(a->files);	/* it asks the capture for its counts */
 	capture_free(a->capture);
 	agent_exports_free(a->exports);
+	agent_heap_free(a->heap);
 	agent_windows_free(a->windows);
 	agent_pythons_free(a->pythons);
 	identities_free(a->identities);

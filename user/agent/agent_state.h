@@ -8,6 +8,7 @@
 
 #include "agent/agent_exports.h"
 #include "agent/agent_files.h"
+#include "agent/agent_heap.h"
 #include "agent/agent_pythons.h"
 #include "agent/agent_rate.h"
 #include "agent/agent_windows.h"
@@ -46,6 +47,7 @@ struct agent {
 	struct agent_exports *exports;
 	struct agent_files *files;
 	struct agent_pythons *pythons;
+	struct agent_heap *heap;		/* NULL: not in this mode */
 	struct metrics_server *server;		/* NULL: no metrics */
 	struct ctl *ctl;			/* NULL: no socket */
 	struct notify notify;
@@ -78,6 +80,7 @@ void agent_take_log(const struct agent_config *c);
 /* Returns the process filter in force, or NULL. */
 struct proc_filter *agent_filter(struct agent *a);
 struct window_privacy agent_window_privacy(const struct agent_config *c);
+struct agent_heap_args agent_heap_of(const struct agent *a);
 /* Ends the window and passes it to the exporters. agent_begin_window() follows. */
 void agent_end_window(struct agent *a);
 /* Writes the open window through if that is due, so that kill -9 costs little. */

@@ -56,6 +56,29 @@ static void put_native_text(const struct status *s, FILE *f)
 		(unsigned long long)s->capture.native.memory_bytes / 1024);
 }
 
+static void put_heap_text(const struct agent_heap_counts *c, FILE *f)
+{
+	size_t i;
+
+	fprintf(f, "heap: objects of %llu processes counted, %.3f s",
+		(unsigned long long)c->results[AGENT_HEAP_TAKEN], c->cpu_ns / 1e9);
+	for (i = AGENT_HEAP_TAKEN + 1; i < AGENT_HEAP_RESULTS; i++)
+		if (c->results[i])
+			fprintf(f, "; %s: %llu", agent_heap_results[i],
+				(unsigned long long)c->results[i]);
+	fputc('\n', f);
+}
+
+static void put_heap_json(const struct agent_heap_counts *c, struct json *j)
+{
+	size_t i;
+
+	json_object(j, "heap_censuses");
+	for (i = 0; i < AGENT_HEAP_RESULTS; i++)
+		json_uint(j, agent_heap_results[i], c->results[i]);
+	json_object_end(j);
+}
+
 static void put_debug_text(const struct native_counts *n, FILE *f)
 {
 	fprintf(f, "debug files: %u requested, %u received, %u awaited", n->debug_asked,
@@ -78,6 +101,8 @@ static void put_text(struct agent *a, const struct status *s, FILE *f)
 		(unsigned long long)(s->totals.samples), (unsigned long long)s->totals.lost_total);
 	if (a->config->native != AGENT_NATIVE_OFF)
 		put_native_text(s, f);
+	if (a->heap)
+		put_heap_text(agent_heap_counts(a->heap), f);
 	if (a->config->debuginfod.cnt)
 		put_debug_text(&s->capture.native, f);
 	fprintf(f, "windows: %llu of %g s\n", (unsigned long long)s->windows.finished,
@@ -135,6 +160,8 @@ static void put_json(struct agent *a, const struct status *s, FILE *f)
 	json_object_end(&j);
 	if (a->config->native != AGENT_NATIVE_OFF)
 		native_json(&j, &s->totals.native, &s->capture);
+	if (a->heap)
+		put_heap_json(agent_heap_counts(a->heap), &j);
 	json_uint(&j, "windows", s->windows.finished);
 	json_double(&j, "window_s", a->config->window_ns / 1e9);
 	json_array(&j, "exporters");

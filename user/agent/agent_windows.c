@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agent/agent_modes.h"
+#include "agent/heap_sum.h"
 #include "agent/held.h"
 #include "base/arith.h"
 #include "base/time.h"
@@ -391,6 +392,17 @@ void agent_windows_set_privacy(struct agent_windows *a, const struct window_priv
 void agent_windows_renamed(struct agent_windows *a)
 {
 	agent_processes_rename(a->processes);
+}
+
+uint32_t agent_windows_add_heap(struct agent_windows *a, struct heap_sum *sum,
+				const struct window_place *at)
+{
+	uint64_t added[2] = { 0 };
+	uint32_t left_out = heap_sum_put(sum, a->window, at, added);
+
+	a->counts.samples[WINDOW_HEAP_OBJECTS] += added[0];
+	a->counts.samples[WINDOW_HEAP_SPACE] += added[1];
+	return left_out;
 }
 
 void agent_windows_set_weight(struct agent_windows *a, uint64_t mul, uint64_t div)

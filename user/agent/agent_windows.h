@@ -92,6 +92,14 @@ void agent_windows_set_privacy(struct agent_windows *a, const struct window_priv
 /* The services' configuration has changed. */
 void agent_windows_renamed(struct agent_windows *a);
 
+/*
+ * Adds the objects of a service (heap_sum_put()) to the open window; at->kind is unused. Returns
+ * how many types have no sample of their own.
+ */
+struct heap_sum;
+uint32_t agent_windows_add_heap(struct agent_windows *a, struct heap_sum *sum,
+				const struct window_place *at);
+
 /* Multiplies all values of the window by mul / div, because only some windows are profiled. */
 void agent_windows_set_weight(struct agent_windows *a, uint64_t mul, uint64_t div);
 

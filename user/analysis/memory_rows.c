@@ -275,6 +275,7 @@ struct memory_rows {
 	struct buf rows;		/* struct memory_row of all files, by key */
 	/* The current file. */
 	struct id_map local;		/* its rows, by key */
+	struct id_map of_stack;		/* ... by stack, unless they are threads */
 	struct buf list;		/* struct memory_row, by its own numbers */
 	const struct mlyze_file *file;
 	struct memory_series *series;
@@ -307,6 +308,7 @@ void memory_rows_free(struct memory_rows *all)
 	buf_free(&all->rows);
 	buf_free(&all->list);
 	id_map_free(&all->local);
+	id_map_free(&all->of_stack);
 	free(all);
 }
 
@@ -320,8 +322,8 @@ static struct memory_row *row_at(const struct buf *rows, size_t i)
 	return (struct memory_row *)(void *)rows->data + i;
 }
 
-/* For mlyze_stats: the file's own number of an ALLOC's row. */
-static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
+/* The number of a new ALLOC's row in the file. */
+static int find_row(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
 {
 	struct memory_rows *all = ctx;
 	struct memory_row fresh = { .id = mlyze_stack(all->file, alloc->stack).id };
@@ -332,6 +334,46 @@ static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
 	*row = (uint32_t)cnt_of(&all->list);
 	err = buf_add(&all->list, &fresh, sizeof(fresh));
 	return err ? err : id_map_set(&all->local, fresh.key, *row);
+}
+
+/* For mlyze_stats: the file's own number of an ALLOC's row. */
+static int row_of(void *ctx, const struct mlyze_event *alloc, uint32_t *row)
+{
+	struct memory_rows *all = ctx;
+	int err = find_row(ctx, alloc, row);
+
+	return err || all->by == MEM_BY_THREAD ? err :
+	       id_map_set(&all->of_stack, alloc->stack, *row);
+}
+
+static void add_contents(struct memory_contents *to, const struct memory_contents *c)
+{
+	to->pages = add_capped(to->pages, c->pages);
+	to->own = add_capped(to->own, c->own);
+	to->reused = add_capped(to->reused, c->reused);
+	to->unused = add_capped(to->unused, c->unused);
+}
+
+/* In files of tachbpf, a stack's id is its index. */
+static void take_fates(struct memory_rows *all, const struct mlyze_notes *notes,
+		       struct memory_list *list)
+{
+	const struct mlyze_fate *fates;
+	size_t i, cnt;
+	uint32_t row;
+
+	fates = mlyze_notes_fates(notes, &cnt);
+	for (i = 0; i < cnt; i++) {
+		const struct memory_contents c = { fates[i].pages, fates[i].own, fates[i].reused,
+						   fates[i].unused };
+
+		if (fates[i].stack >= mlyze_stack_cnt(all->file) ||
+		    mlyze_stack(all->file, (uint32_t)fates[i].stack).id != fates[i].stack)
+			continue;
+		add_contents(&list->total.contents, &c);
+		if (id_map_get(&all->of_stack, (uint32_t)fates[i].stack, &row))
+			add_contents(&row_at(&all->list, row)->contents, &c);
+	}
 }
 
 static int on_change(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, bool more)
@@ -416,6 +458,7 @@ static void join_rows(struct memory_row *to, const struct memory_row *row)
 	t->peak_count = add_capped(t->peak_count, s->peak_count);
 	t->peak = add_capped(t->peak, s->peak);
 	to->held = add_held(to->held, row->held);
+	add_contents(&to->contents, &row->contents);
 	to->growth += row->growth;
 	to->touched_error = sqrt(to->touched_error * to->touched_error +
 				 row->touched_error * row->touched_error);
@@ -461,6 +504,7 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	all->errors = NULL;
 	all->list.len = 0;
 	id_map_clear(&all->local);
+	id_map_clear(&all->of_stack);
 	memory_keys_begin(all->keys, source);
 	err = all->series ? mlyze_stats_collect(source->file, &args, stats) : -ENOMEM;
 	if (!err)
@@ -468,6 +512,8 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 					 &all->errors);
 	if (!err) {
 		memory_series_end(all->series);
+		if (!scope->to_us)
+			take_fates(all, source->notes, list);
 		err = make_list(all, stats, scope->from_us <= start, list);
 	}
 	if (!err)
@@ -540,6 +586,22 @@ size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort,
 			rows[left++] = rows[i];
 	qsort_r(rows, left, sizeof(*rows), compare_rows, &sort);
 	return left;
+}
+
+/* Fewer pages say too little. */
+#define PAGES_LEAST 4
+#define LARGE_REUSE 0.3
+
+double memory_reused_share(const struct memory_contents *c)
+{
+	double all = (double)c->own + (double)c->reused + (double)c->unused;
+
+	return c->pages >= PAGES_LEAST && all > 0 ? 1 - (double)c->own / all : -1;
+}
+
+bool memory_reuse_is_large(const struct memory_contents *total)
+{
+	return memory_reused_share(total) > LARGE_REUSE;
 }
 
 struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key)

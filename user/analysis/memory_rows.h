@@ -21,8 +21,20 @@ enum mem_sort {
 	MEM_SORT_LIVE, MEM_SORT_ALLOCATED, MEM_SORT_GROWING, MEM_SORT_PEAK, MEM_SORT_COUNT,
 };
 
+/*
+ * What has become of the held memory, as far as its pages were looked at (sampled page faults, at
+ * the end of the recording): bytes that stand for the others of the row.
+ */
+struct memory_contents {
+	uint64_t pages;		/* number of pages that were looked at */
+	uint64_t own;		/* still what was made there at first */
+	uint64_t reused;	/* used by others since */
+	uint64_t unused;	/* free, but kept by the allocator of the process */
+};
+
 struct memory_row {
 	struct mlyze_sums sums;
+	struct memory_contents contents;	/* all 0: unknown */
 	int64_t held;		/* bytes: live at the end, minus those live at the beginning if
 				 * the range does not begin with the file */
 	double growth;		/* of held, bytes per minute; see memory_series.h */
@@ -88,6 +100,14 @@ void memory_list_free(struct memory_list *list);
 struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt);
 /* Sorts rows; leaks: keeps only those that leak. Returns the number of rows left. */
 size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort, bool leaks);
+
+/*
+ * The share that is no longer what was made there at first, 0 to 1; -1: too few pages were looked
+ * at to say.
+ */
+double memory_reused_share(const struct memory_contents *c);
+/* Returns true if it is so large that who touched a page first says little of what is in it. */
+bool memory_reuse_is_large(const struct memory_contents *total);
 
 struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key);
 const struct profile_tables *memory_rows_tables(const struct memory_rows *all);

@@ -29,6 +29,8 @@
 #define LOOK_PAGES_A_SECOND 32768u
 /* A process without faults is checked after 2, 4, 8 intervals. */
 #define IDLE_MAX 3
+/* Questions about what has become of the contents of pages, after each check of a process. */
+#define LOOKS_A_CHECK 4
 /* At the end. */
 #define SETTLE_MS 2000
 #define WAIT_MS 20
@@ -91,7 +93,11 @@ static void memory_free(struct capture *s)
 static bool ask_pages(struct capture_memory *m, const struct process *p, enum pages_tag tag,
 		      size_t cnt)
 {
-	return !page_check_ask(m->check, process_tgid(p), process_start_ns(p), tag, m->addrs, cnt);
+	enum page_asked what = tag < PAGES_SOON ? PAGES_THERE :
+			       m->stopping ? PAGES_CONTENTS_LAST : PAGES_CONTENTS;
+
+	return !page_check_ask(m->check, process_tgid(p), process_start_ns(p), tag, what, m->addrs,
+			       cnt);
 }
 
 static bool has_room(const struct capture_memory *m)
@@ -116,6 +122,27 @@ static bool ask_new(struct capture_memory *m, const struct process *p)
 	return n && ask_pages(m, p, PAGES_NEW, n);
 }
 
+/* What is in pages that were touched just now, before their user has time to free it. */
+static bool ask_soon(struct capture_memory *m, const struct process *p, uint64_t now)
+{
+	size_t n = process_contents_ask(p, false, now, m->addrs, PAGE_LOOK_MAX);
+
+	return n && ask_pages(m, p, PAGES_SOON, n);
+}
+
+/* What has become of it since, for the next pages. */
+static bool ask_again(struct capture_memory *m, const struct process *p, struct pages_round *r,
+		      uint64_t now)
+{
+	size_t n;
+
+	if (!r->looks)
+		return false;
+	n = process_contents_ask(p, true, now, m->addrs, PAGE_LOOK_MAX);
+	r->looks = n ? r->looks - 1 : 0;
+	return n && ask_pages(m, p, PAGES_AGAIN, n);
+}
+
 /* An idle process is checked less often; it may still have given memory back. */
 static void begin_look(const struct capture_memory *m, struct pages_round *r, uint64_t now)
 {
@@ -125,6 +152,7 @@ static void begin_look(const struct capture_memory *m, struct pages_round *r, ui
 		r->idle++;
 	r->touched = false;
 	r->pos = 0;
+	r->looks = m->stopping ? UINT32_MAX : LOOKS_A_CHECK;
 	r->next_ns = now + (m->interval_ns << r->idle);
 }
 
@@ -160,7 +188,7 @@ static bool ask_about(struct capture_memory *m, struct process *p, uint64_t now)
 		return false;
 	if (!r->begun)
 		return ask_first(m, p, r, now);
-	if (ask_new(m, p))
+	if (ask_new(m, p) || ask_again(m, p, r, now))
 		return true;
 	return (r->going || (now >= r->next_ns && process_pages_due(p))) && may_look(m, now) &&
 	       ask_all(m, p, r, now);
@@ -191,6 +219,20 @@ static void ask_all_processes(struct capture *s, uint64_t now)
 		;
 }
 
+static void ask_soon_all(struct capture *s, uint64_t now)
+{
+	struct capture_memory *m = s->memory;
+	struct pages_round *r;
+	struct tracked *t;
+	size_t pos = 0;
+
+	while (has_room(m) && (t = lifecycle_next_profiled(&s->life, &pos))) {
+		r = process_pages_round(t->process);
+		if (r && r->begun)
+			ask_soon(m, t->process, now);
+	}
+}
+
 /* A record waits no longer than that. */
 static uint64_t memory_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
@@ -208,6 +250,7 @@ static void memory_poll(struct capture *s)
 		return;
 	waits = page_check_open(m->check) == PAGE_CHECK_OPEN_MAX;
 	page_check_poll(m->check, s->taken_ns);
+	ask_soon_all(s, now);
 	if (now - m->asked_ns < NEW_MS * MS_NS && !waits)
 		return;
 	m->asked_ns = now;
@@ -230,8 +273,9 @@ static bool looks_go_on(struct capture *s, bool begin)
 			r->begun = true;
 			r->going = false;
 			r->next_ns = 0;
+			r->look_pos = 0;
 		}
-		any |= process_pages_due(t->process) && (r->going || !r->next_ns);
+		any |= process_pages_due(t->process) && (r->going || !r->next_ns || r->looks);
 	}
 	return any;
 }

@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "commands/commands.h"
 #include "commands/diff_show.h"
+#include "commands/heap_diff.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/show.h"
@@ -328,6 +329,8 @@ int diff_run(const struct diff_options *opts)
 	bool failed;
 	int err, i;
 
+	if (heap_diff_takes(opts))
+		return heap_diff_run(opts);
 	err = diff_sides_read(sides, opts);
 	if (!err)
 		err = check_sides(opts, sides);

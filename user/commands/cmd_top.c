@@ -39,9 +39,10 @@
 /* One window. */
 struct top_window {
 	struct live_total total;
-	const struct live_process *list;	/* cnt of them, the busiest first */
+	const struct live_process *list;	/* cnt of them, in the order of --sort */
 	size_t cnt;
 	size_t limit;		/* rows; 0: all */
+	enum top_sort sort;
 	uint64_t ns;		/* its length */
 	uint32_t rate_hz;
 	uint64_t utc_s;		/* its end, seconds since 1970 */
@@ -83,7 +84,7 @@ static void print_line(const struct top_layout *layout, const struct top_cells *
 	free(line);
 }
 
-static int print_table(const struct top_window *w, struct top_labels *labels)
+static int print_table(const struct top_window *w, struct top_session *session)
 {
 	size_t cnt = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
 	const struct top_span span = { .ns = w->ns, .rate_hz = w->rate_hz };
@@ -93,10 +94,13 @@ static int print_table(const struct top_window *w, struct top_labels *labels)
 
 	if (!cells)
 		return -ENOMEM;
-	for (i = 0; i < cnt; i++)
-		top_cells_make(&w->list[i], &w->list[i].last, &w->list[i].hot, &span,
-			       top_label(labels, w->list[i].process), &cells[i]);
-	top_layout_make(&layout, cells, cnt, columns);
+	for (i = 0; i < cnt; i++) {
+		const struct top_facts facts = top_facts_of(session, w->list[i].process, false);
+
+		top_cells_make(&w->list[i], &w->list[i].last, &w->list[i].hot, &span, &facts,
+			       &cells[i]);
+	}
+	top_layout_make(&layout, cells, cnt, columns, w->sort);
 	print_head(w, columns);
 	printf("%s", colour_on(stdout, COLOUR_BOLD));
 	print_line(&layout, NULL);
@@ -158,8 +162,24 @@ static void write_hottest_line(struct json *j, const struct live_process *p)
 	json_object_end(j);
 }
 
-static void write_process(struct json *j, const struct live_process *p, struct top_labels *labels)
+/* Null: it cannot be told from noise. */
+static void write_growth(struct json *j, const struct memory_growth *g)
 {
+	if (!g->steady) {
+		json_null(j, "rss_growth");
+		return;
+	}
+	json_object(j, "rss_growth");
+	json_double(j, "bytes_per_min", g->bytes_per_min);
+	json_double(j, "seconds", g->span_ns / 1e9);
+	json_object_end(j);
+}
+
+static void write_process(struct json *j, const struct live_process *p,
+			  struct top_session *session)
+{
+	const struct top_facts facts = top_facts_of(session, p->process, false);
+	const struct top_facts all = top_facts_of(session, p->process, true);
 	pid_t tgid = process_tgid(p->process);
 	char held[HELD_BY_BYTES] = "";
 
@@ -168,12 +188,18 @@ static void write_process(struct json *j, const struct live_process *p, struct t
 	identity_json(j, process_identity(p->process), tgid);
 	container_json(j, process_identity(p->process)->container);
 	json_string(j, "comm", process_comm(p->process));
-	json_string(j, "program", top_label(labels, p->process));
+	json_string(j, "program", facts.label);
 	json_string(j, "python", process_image(p->process)->version);
 	write_sums(j, &p->last);
 	json_object(j, "since_start");
 	write_sums(j, &p->all);
+	write_growth(j, &all.growth);
 	json_object_end(j);
+	if (facts.rss)
+		json_uint(j, "rss_bytes", facts.rss);
+	else
+		json_null(j, "rss_bytes");
+	write_growth(j, &facts.growth);
 	json_uint(j, "threads", p->threads);
 	json_uint(j, "lost", p->lost);
 	write_hottest(j, p);
@@ -184,7 +210,7 @@ static void write_process(struct json *j, const struct live_process *p, struct t
 	json_object_end(j);
 }
 
-static void print_json(const struct top_window *w, struct top_labels *labels)
+static void print_json(const struct top_window *w, struct top_session *session)
 {
 	size_t rows = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
 	struct json j;
@@ -201,7 +227,7 @@ static void print_json(const struct top_window *w, struct top_labels *labels)
 	json_uint(&j, "lost", w->total.lost);
 	json_array(&j, "processes");
 	for (i = 0; i < rows; i++)
-		write_process(&j, &w->list[i], labels);
+		write_process(&j, &w->list[i], session);
 	json_array_end(&j);
 	json_object_end(&j);
 	putchar('\n');
@@ -229,26 +255,70 @@ static size_t shown_rows(const struct top *t)
 	return !t->opts->limit || room < t->opts->limit ? room : t->opts->limit;
 }
 
+struct sorted {
+	struct live_process process;
+	double value;
+	size_t place;		/* in the list: equal ones stay in their order */
+};
+
+static int compare_sorted(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return x->place < y->place ? -1 : 1;
+}
+
+/* Sorts a list, which is sorted by CPU time, in another way. 0 or -ENOMEM. */
+static int sort_list(struct top *t, struct live_process *list, size_t cnt)
+{
+	struct sorted *sorted;
+	size_t i;
+
+	if (t->opts->sort == TOP_SORT_CPU)
+		return 0;
+	sorted = calloc(cnt + 1, sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
+		const struct top_facts facts = top_facts_of(&t->session, list[i].process, false);
+		double values[TOP_SORTS];
+
+		top_values_make(&list[i], &list[i].last, &facts, values);
+		sorted[i] = (struct sorted){ .process = list[i], .place = i,
+					     .value = values[t->opts->sort] };
+	}
+	qsort(sorted, cnt, sizeof(*sorted), compare_sorted);
+	for (i = 0; i < cnt; i++)
+		list[i] = sorted[i].process;
+	free(sorted);
+	return 0;
+}
+
 static int show_window(struct top *t, uint64_t now)
 {
 	struct top_window w = { .limit = shown_rows(t), .ns = now - t->window_ns,
+				.sort = t->opts->sort,
 				.rate_hz = capture_rate(t->session.capture),
 				.utc_s = time(NULL) };
 	struct live_process *list = live_list(t->session.live, &w.cnt);
-	int err = 0;
+	int err = list ? sort_list(t, list, w.cnt) : -ENOMEM;
 
-	if (!list)
-		return -ENOMEM;
+	if (err) {
+		free(list);
+		return err;
+	}
 	w.list = list;
 	live_total(t->session.live, &w.total);
 	if (t->opts->json) {
-		print_json(&w, t->session.labels);
+		print_json(&w, &t->session);
 	} else {
 		if (t->redraw)
 			printf("\033[H\033[2J");
 		else if (t->shown)
 			printf("\n");
-		err = print_table(&w, t->session.labels);
+		err = print_table(&w, &t->session);
 	}
 	free(list);
 	if (err)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "doctor/worker_calls.h"
+#include "heap/heap_worker.h"
 #include "look/look_worker.h"
 
 static volatile sig_atomic_t own, last, terminal, asked;
@@ -85,5 +86,7 @@ int command_workers_start(unsigned int parts)
 		kinds[cnt++] = &look_worker_kind;
 	if (parts & COMMAND_LOOK_KERNEL)
 		kinds[cnt++] = &look_kernel_worker_kind;
+	if (parts & COMMAND_CENSUS)
+		kinds[cnt++] = &heap_worker_kind;
 	return workers_start(kinds, cnt);
 }

@@ -37,10 +37,13 @@ struct record_signals record_signals_seen(void);
 struct record_signals record_signals_ended(void);
 bool record_signals_again(void);
 
-/* Values of `parts` that no capture has: the worker of a look (look_worker.h). */
+/* Values of `parts` that no capture has; at most one of them. The worker of a look
+ * (look_worker.h). */
 #define COMMAND_LOOK 256
 /* The same, also with the right to read the kernel's functions. */
 #define COMMAND_LOOK_KERNEL 512
+/* The worker that reads heaps (heap_worker.h). */
+#define COMMAND_CENSUS 1024
 
 /*
  * Starts the keeper of the workers that a capture with these parts (enum capture_part) can have;

@@ -10,6 +10,7 @@
 struct record_options;
 struct top_options;
 struct dump_options;
+struct heap_options;
 struct info_options;
 struct report_options;
 struct mem_options;
@@ -53,6 +54,7 @@ int recover_run(const struct recover_options *opts);
 int doctor_run(const struct doctor_options *opts);
 int top_run(const struct top_options *opts);
 int dump_run(const struct dump_options *opts);
+int heap_run(const struct heap_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);
 /*

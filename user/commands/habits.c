@@ -135,6 +135,8 @@ static const struct habit_option options[] = {
 	{ RECORD, NULL, "--browser", SAME("open") },
 	{ RECORD, NULL, "--no-summary", SAY("use -q") },
 	{ DUMP, "-j", NULL, SAME("json") },
+	{ OF(HEAP), NULL, "--top", SAME("limit") },
+	{ OF(HEAP), NULL, "--interval", SAME("since") },
 	{ DUMP, "-l", NULL, SAME("locals") },
 	{ OF(REPORT) | OF(MEM) | OF(DIFF), "-l", NULL, SAME("limit") },
 	{ OF(REPORT), NULL, "--no-children", SAY("rows are sorted by self: leave it out (--sort "

@@ -16,6 +16,7 @@
 #include "base/bytes_text.h"
 #include "base/text.h"
 #include "commands/mem_bursts.h"
+#include "commands/mem_contents.h"
 #include "commands/show.h"
 
 /* ---- the head of a file ---- */
@@ -166,6 +167,7 @@ void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)
 	printf(", after %.6f s\n", (double)(st->peak_us - mlyze_start_us(t->file)) / 1e6);
 	print_collections(t);
 	print_grown(t);
+	mem_text_contents(&t->list.total.contents);
 	print_missing(t);
 }
 
@@ -177,7 +179,7 @@ void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)
 #define NAMES_MIN 20
 
 struct table {
-	bool peak, count;
+	bool reused, peak, count;
 	int numbers;		/* columns of all numbers, with the gap after them */
 	struct text_column name, place;
 };
@@ -187,14 +189,15 @@ static bool has_place(enum mem_by by)
 	return by != MEM_BY_FILE && by != MEM_BY_CONTAINER;
 }
 
-static struct table fit_table(const struct mem_options *opts)
+static struct table fit_table(const struct mem_options *opts, bool reused)
 {
-	struct table t = { .place = { .cut = CUT_LEFT } };
+	struct table t = { .reused = reused, .place = { .cut = CUT_LEFT } };
 	size_t terminal = text_terminal_width(stdout), left;
 
 	t.peak = !terminal || terminal >= WIDE_COLUMNS || opts->sort == MEM_SORT_PEAK;
 	t.count = !terminal || terminal >= WIDE_COLUMNS || opts->sort == MEM_SORT_COUNT;
-	t.numbers = 3 * (BYTES_COLUMNS + 1) + (t.peak ? BYTES_COLUMNS + 1 : 0) +
+	t.numbers = 3 * (BYTES_COLUMNS + 1) + (reused ? MEM_REUSED_COLUMNS + 1 : 0) +
+		    (t.peak ? BYTES_COLUMNS + 1 : 0) +
 		    (t.count ? COUNT_COLUMNS + 1 : 0) + 2;
 	if (!terminal)
 		return t;
@@ -217,6 +220,8 @@ static void print_numbers(const struct memory_row *row, const struct table *t)
 	print_bytes((double)row->held);
 	print_bytes((double)row->sums.allocated);
 	print_bytes(row->growth);
+	if (t->reused)
+		mem_print_reused(&row->contents);
 	if (t->peak)
 		print_bytes((double)row->sums.peak);
 	if (t->count)
@@ -338,6 +343,8 @@ static void print_heading(const struct table *t, enum mem_by by, bool range)
 
 	printf("\n%*s %*s %*s ", BYTES_COLUMNS, range ? "held more" : "held", BYTES_COLUMNS,
 	       "touched", BYTES_COLUMNS, "growth/min");
+	if (t->reused)
+		printf("%*s ", MEM_REUSED_COLUMNS, "reused");
 	if (t->peak)
 		printf("%*s ", BYTES_COLUMNS, "peak");
 	if (t->count)
@@ -348,7 +355,7 @@ static void print_heading(const struct table *t, enum mem_by by, bool range)
 void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 		   uint32_t intervals, bool range)
 {
-	struct table table = fit_table(opts);
+	struct table table = fit_table(opts, mem_rows_are_judged(rows->list, rows->cnt));
 	size_t i;
 
 	if (opts->leaks && !intervals)
@@ -381,6 +388,7 @@ static void json_sums(struct json *j, const struct memory_row *row)
 	json_uint(j, "live_bytes", s->live);
 	json_uint(j, "peak_allocations", s->peak_count);
 	json_uint(j, "peak_bytes", s->peak);
+	mem_json_contents(j, &row->contents);
 }
 
 static void json_frame(struct json *j, const struct profile_tables *tables,

@@ -158,6 +158,7 @@ void options_free(struct options *o)
 		/* fall through */
 	case COMMAND_TOP:
 	case COMMAND_DUMP:
+	case COMMAND_HEAP:
 	case COMMAND_PS:
 		free(o->select.pids);
 		proc_filter_free(&o->select.proc_filter);
@@ -226,6 +227,7 @@ static void print_start(FILE *out)
 		{ "sudo tachbpf -a -d 30", "record every Python process on this host" },
 		{ "sudo tachbpf top", "live view of the busiest Python processes" },
 		{ "sudo tachbpf dump 1234", "what each thread of a process is doing now" },
+		{ "sudo tachbpf heap 1234", "what is in its memory, by type" },
 		{ "tachbpf report RECORDING", "where the time was spent" },
 		{ "tachbpf open RECORDING", "the same as a flame graph in the browser" },
 	};

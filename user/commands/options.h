@@ -17,6 +17,7 @@
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
+#include "commands/top_table.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
@@ -96,6 +97,7 @@ struct top_options {
 	double interval_s;		/* -i */
 	uint32_t count;			/* -n; 0: until interrupted */
 	uint32_t limit;			/* --limit; 0: all rows */
+	enum top_sort sort;		/* --sort */
 	bool once;			/* --once */
 	bool batch;			/* -b */
 	bool json;			/* --json */
@@ -110,6 +112,17 @@ struct dump_options {
 	bool locals;			/* --locals */
 	bool json;			/* --json */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs */
+};
+
+struct heap_options {
+	struct select_options select;
+	double since_s;			/* --since; 0: one census */
+	uint32_t limit;			/* --limit; 0: all rows */
+	enum heap_sort { HEAP_SORT_BYTES, HEAP_SORT_OBJECTS, HEAP_SORT_GROWTH } sort;	/* --sort */
+	const char *why;		/* --why; NULL: not given */
+	bool values;			/* --values */
+	bool exact;			/* --exact */
+	bool json;			/* --json */
 };
 
 /* Which files are read, and which of their samples: the first member of all that read files. */
@@ -236,7 +249,7 @@ struct agent_command_options {
 };
 
 enum command_id {
-	COMMAND_RECORD, COMMAND_TOP, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT,
+	COMMAND_RECORD, COMMAND_TOP, COMMAND_DUMP, COMMAND_HEAP, COMMAND_INFO, COMMAND_REPORT,
 	COMMAND_CONVERT, COMMAND_OPEN, COMMAND_MEM, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF,
 	 COMMAND_GIL, COMMAND_RECOVER, COMMAND_DOCTOR,
 	COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION, COMMAND_CNT,
@@ -261,6 +274,7 @@ struct options {
 		struct record_options record;
 		struct top_options top;
 		struct dump_options dump;
+		struct heap_options heap;
 		struct info_options info;
 		struct report_options report;
 		struct convert_options convert;	/* of open, too */

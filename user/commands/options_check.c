@@ -20,10 +20,6 @@
 #include "recording/sources_file.h"
 
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
-#define BLOCKED_MIN_S 0.1
-#define BLOCKED_MAX_S 300
-#define TOP_MIN_S 0.1
-#define TOP_MAX_S 3600
 
 static int refuse(const char *why)
 {
@@ -36,13 +32,6 @@ static bool ends_in(const char *text, const char *end)
 	size_t len = text ? strlen(text) : 0, n = strlen(end);
 
 	return len > n && !strcmp(text + len - n, end);
-}
-
-/* Conditions without -a, -p or -- COMMAND are of all processes. */
-static void use_conditions(struct select_options *select, bool chosen)
-{
-	if (!chosen && (select->proc_filter.cnt || select->proc_filter.min_age_s > 0))
-		select->all = true;
 }
 
 /* ---- record ---- */
@@ -338,7 +327,7 @@ static int check_record(struct options *o)
 	const char *bad = NULL;
 	size_t i;
 
-	use_conditions(&r->select, r->select.pid_cnt || r->command);
+	options_use_conditions(&r->select, r->select.pid_cnt || r->command);
 	set_native(r);
 	if (r->select.all && (r->select.pid_cnt || r->command))
 		return refuse("-a (every Python process on this host) cannot be used with -p or "
@@ -361,38 +350,6 @@ static int check_record(struct options *o)
 }
 
 /* ---- the other commands ---- */
-
-static int check_top(struct options *o)
-{
-	struct select_options *select = &o->top.select;
-
-	if (select->all && select->pid_cnt)
-		return refuse("-a and -p are mutually exclusive: use only one of them");
-	if (o->top.interval_s < TOP_MIN_S || o->top.interval_s > TOP_MAX_S) {
-		log_error("--interval must be from %g s to %d s", TOP_MIN_S, TOP_MAX_S);
-		return -EINVAL;
-	}
-	select->all = !select->pid_cnt;
-	return 0;
-}
-
-static int check_dump(struct options *o)
-{
-	struct select_options *select = &o->dump.select;
-	double s = o->dump.blocked_s;
-
-	use_conditions(select, select->pid_cnt);
-	if (s > BLOCKED_MAX_S || (s > 0 && s < BLOCKED_MIN_S)) {
-		log_error("--blocked must be from %g s to %d s", BLOCKED_MIN_S, BLOCKED_MAX_S);
-		return -EINVAL;
-	}
-	if (select->all && select->pid_cnt)
-		return refuse("-a and process IDs are mutually exclusive: use only one of them");
-	if (!select->all && !select->pid_cnt)
-		return refuse("nothing selected: use a PID, -a, or a filter such as --container "
-			      "NAME; see: tachbpf dump --help");
-	return 0;
-}
 
 static int check_export(const struct export_options *e)
 {
@@ -578,8 +535,9 @@ static int check_recover(struct options *o)
 /* Checks of a command's options together; commands without a check need none. */
 static int (*const checks[COMMAND_CNT])(struct options *o) = {
 	[COMMAND_RECORD] = check_record,
-	[COMMAND_TOP] = check_top,
-	[COMMAND_DUMP] = check_dump,
+	[COMMAND_TOP] = options_check_top,
+	[COMMAND_DUMP] = options_check_dump,
+	[COMMAND_HEAP] = options_check_heap,
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
 	[COMMAND_OPEN] = check_open,

@@ -49,6 +49,11 @@ static const struct setting_word mem_sorts[] = {
 	{ "growing", MEM_SORT_GROWING }, { "peak", MEM_SORT_PEAK }, { "count", MEM_SORT_COUNT },
 	{ "live", MEM_SORT_LIVE }, { "allocated", MEM_SORT_ALLOCATED }, { 0 }
 };
+static const struct setting_word top_sorts[] = {
+	{ "cpu", TOP_SORT_CPU }, { "gil", TOP_SORT_GIL }, { "gc", TOP_SORT_GC },
+	{ "rss", TOP_SORT_RSS }, { "growth", TOP_SORT_GROWTH }, { "threads", TOP_SORT_THREADS },
+	{ "lost", TOP_SORT_LOST }, { "pid", TOP_SORT_PID }, { 0 }
+};
 static const struct setting_word splits[] = {
 	{ "process", SPLIT_BY_PROCESS }, { "thread", SPLIT_BY_THREAD }, { "time", SPLIT_BY_TIME },
 	{ 0 }
@@ -75,6 +80,10 @@ static const struct setting_word modes[] = {
 /* --native=... */
 static const struct setting_word natives[] = {
 	{ "full", NATIVE_FULL }, { "lines", NATIVE_LINES }, { 0 }
+};
+static const struct setting_word heap_sorts[] = {
+	{ "bytes", HEAP_SORT_BYTES }, { "objects", HEAP_SORT_OBJECTS },
+	{ "growth", HEAP_SORT_GROWTH }, { 0 }
 };
 static const struct setting_word signals[] = { { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { 0 } };
 /* For those who complete: type_status takes them from profile_status_parse(). */
@@ -350,6 +359,8 @@ const struct setting options_top[] = {
 	{ 0, "once", NULL, LOOK, "print one table and exit, same as -b -n 1", FLAG(top.once) },
 	{ 'b', "batch", NULL, OUTPUT, "print one table after another, even on a terminal",
 	  FLAG(top.batch) },
+	{ 0, "sort", "KEY", OUTPUT, "cpu (default), gil, gc, rss (memory), growth (of the rss), "
+	  "threads, lost or pid", CHOICE(top.sort, top_sorts) },
 	{ 0, "limit", "N", OUTPUT, "show at most N processes, 0 for all (default: 20)",
 	  LIMIT(top.limit) },
 	{ 0, "json", NULL, OUTPUT, "print one line of JSON per update", FLAG(top.json) },
@@ -378,6 +389,32 @@ const struct setting options_dump[] = {
 	USE(general),
 	{ 0, "ignore-kernel-bugs", NULL, RARE, "run even on a kernel that this may freeze",
 	  FLAG(dump.ignore_kernel_bugs) },
+	{ 0 }
+};
+
+const struct setting options_heap[] = {
+	{ 'a', "all", NULL, SELECTION_OF_LOOK, "every Python process on this host: one line each",
+	  FLAG(select.all) },
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_LOOK, "these processes, same as PID alone",
+	  PIDS },
+	USE(conditions),
+	USE(exclusions),
+	{ 0, "since", "TIME", "Growth", "show what grows: take a second census after 30s, 5m; "
+	  "Ctrl-C takes it at once", SECONDS(heap.since_s) },
+	{ 0, "why", "TYPE", "References", "show who keeps the objects of this type, such as "
+	  "app.Session or dict: the chains of references to them", &setting_text,
+	  AT(heap.why) },
+	{ 0, "values", NULL, "References", "name keys of dicts even if they are data: this shows "
+	  "the process' data", FLAG(heap.values) },
+	{ 0, "exact", NULL, "Census", "read all objects instead of a random sample: slower",
+	  FLAG(heap.exact) },
+	{ 0, "sort", "KEY", IN_ROWS, "bytes (default) or objects; with --since: growth (default, "
+	  "of bytes) or objects", CHOICE(heap.sort, heap_sorts) },
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 10)",
+	  NUMBER(heap.limit), .preset = "10" },
+	{ 0, "json", NULL, OUTPUT, "print JSON, always with all types; tachbpf diff compares two "
+	  "of these", FLAG(heap.json) },
+	USE(general),
 	{ 0 }
 };
 
@@ -546,7 +583,8 @@ const struct setting options_completion[] = { USE(general), { 0 } };
 #define BEGINS_WITH(command, member)                                                               \
 	(offsetof(struct options, command.member) == offsetof(struct options, member))
 _Static_assert(BEGINS_WITH(record, select) && BEGINS_WITH(top, select) &&
-	       BEGINS_WITH(dump, select) && BEGINS_WITH(ps, select), "they choose processes");
+	       BEGINS_WITH(dump, select) && BEGINS_WITH(heap, select) &&
+	       BEGINS_WITH(ps, select), "they choose processes");
 _Static_assert(BEGINS_WITH(info, input) && BEGINS_WITH(report, input) &&
 	       BEGINS_WITH(convert, input) && BEGINS_WITH(mem, input) &&
 	       BEGINS_WITH(merge, input) &&

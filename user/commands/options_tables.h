@@ -12,8 +12,8 @@
 extern const struct cli_command options_commands[COMMAND_CNT];
 
 /* Of each command but agent, for options_commands[]. The fields are in struct options. */
-extern const struct setting options_record[], options_top[], options_dump[], options_info[],
-	options_report[], options_convert[], options_open[], options_mem[],
+extern const struct setting options_record[], options_top[], options_dump[], options_heap[],
+	options_info[], options_report[], options_convert[], options_open[], options_mem[],
 	options_merge[], options_split[], options_diff[], options_gil[], options_recover[],
 	options_doctor[], options_ps[], options_completion[];
 
@@ -55,6 +55,13 @@ int options_shell_word(void *target, char *word);
 
 /* The words that options_shell_word() takes, by enum shell from SHELL_BASH on. */
 extern const char *const options_shells[];
+
+/* Process filters without -a, -p or -- COMMAND are of all processes. */
+void options_use_conditions(struct select_options *select, bool chosen);
+/* options_check() of one command. */
+int options_check_top(struct options *o);
+int options_check_dump(struct options *o);
+int options_check_heap(struct options *o);
 
 /* Returns true if the command can write this format. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,11 +53,43 @@ static char *hottest_text(const struct live_process *p, const struct live_hot_li
 	return text;
 }
 
-void top_cells_make(const struct live_process *p, const struct live_sums *s,
-		    const struct live_hot_line *hot, const struct top_span *span, const char *label,
-		    struct top_cells *out)
+struct top_facts top_facts_of(struct top_session *s, const struct process *p, bool since_start)
 {
-	char where[CONTAINER_LABEL_BYTES];
+	struct top_facts facts = { .label = top_label(s->labels, p) };
+
+	top_memory_of(s->memory, p, since_start, &facts);
+	return facts;
+}
+
+/* "+2.5M"; "-": it cannot be told. */
+static char *growth_text(const struct memory_growth *g)
+{
+	double bytes = g->bytes_per_min;
+	char text[16];
+
+	if (!g->steady)
+		return strdup("-");
+	return top_text("%c%s", bytes < 0 ? '-' : '+', top_bytes(fabs(bytes), text));
+}
+
+void top_values_make(const struct live_process *p, const struct live_sums *s,
+		     const struct top_facts *facts, double values[TOP_SORTS])
+{
+	values[TOP_SORT_CPU] = s->cpu_ns;
+	values[TOP_SORT_GIL] = s->gil_ns;
+	values[TOP_SORT_GC] = s->gc_ns;
+	values[TOP_SORT_RSS] = facts->rss;
+	values[TOP_SORT_GROWTH] = facts->growth.bytes_per_min;
+	values[TOP_SORT_THREADS] = p->threads;
+	values[TOP_SORT_LOST] = p->lost;
+	values[TOP_SORT_PID] = -process_tgid(p->process);
+}
+
+void top_cells_make(const struct live_process *p, const struct live_sums *s,
+		    const struct live_hot_line *hot, const struct top_span *span,
+		    const struct top_facts *facts, struct top_cells *out)
+{
+	char where[CONTAINER_LABEL_BYTES], bytes[16];
 
 	out->placed = top_where(p->process, where);
 	out->text[TOP_PID] = top_text("%d", process_tgid(p->process));
@@ -66,7 +99,9 @@ void top_cells_make(const struct live_process *p, const struct live_sums *s,
 	out->text[TOP_THREADS] = top_text("%" PRIu32, p->threads);
 	out->text[TOP_LOST] = top_text("%" PRIu64, p->lost);
 	out->text[TOP_PYTHON] = top_text("%s", process_image(p->process)->version);
-	out->text[TOP_PROGRAM] = top_text("%s", label);
+	out->text[TOP_RSS] = strdup(facts->rss ? top_bytes(facts->rss, bytes) : "-");
+	out->text[TOP_GROWTH] = growth_text(&facts->growth);
+	out->text[TOP_PROGRAM] = top_text("%s", facts->label);
 	out->text[TOP_WHERE] = text_escape(where, strlen(where));
 	out->text[TOP_HOTTEST] = hottest_text(p, hot);
 }
@@ -96,14 +131,15 @@ static void title_of_host(struct top_ui *ui, const struct live_process *list, si
 }
 
 /* Makes the texts of rows from those of their cells. 0 or -ENOMEM. */
-static int fit_rows(struct top_rows *r, const struct top_cells *cells, size_t cnt, size_t columns)
+static int fit_rows(struct top_rows *r, const struct top_cells *cells, size_t cnt, size_t columns,
+		    enum top_sort sort)
 {
 	struct top_layout screen, all;
 	char *headings;
 	size_t i;
 
-	top_layout_make(&screen, cells, cnt, columns);
-	top_layout_make(&all, cells, cnt, 0);
+	top_layout_make(&screen, cells, cnt, columns, sort);
+	top_layout_make(&all, cells, cnt, 0, sort);
 	for (i = 0; i < cnt; i++) {
 		r->rows[i].text = top_layout_line(&screen, &cells[i]);
 		r->rows[i].match = top_layout_line(&all, &cells[i]);
@@ -127,17 +163,15 @@ static int fill_rows(struct top_ui *ui, const struct live_process *list, size_t 
 	for (i = 0; i < cnt; i++) {
 		const struct live_process *p = &list[i];
 		const struct live_sums *s = ui->choice->since_start ? &p->all : &p->recent;
+		const struct top_facts facts = top_facts_of(ui->session, p->process,
+							    ui->choice->since_start);
 
-		r->rows[i] = (struct top_row){
-			.id = process_tgid(p->process),
-			.values = { s->cpu_ns, s->gil_ns, s->gc_ns, p->threads, p->lost,
-				    -process_tgid(p->process) },
-		};
-		top_cells_make(p, s, &p->recent_hot, span,
-			       top_label(ui->session->labels, p->process), &cells[i]);
+		r->rows[i] = (struct top_row){ .id = process_tgid(p->process) };
+		top_values_make(p, s, &facts, r->rows[i].values);
+		top_cells_make(p, s, &p->recent_hot, span, &facts, &cells[i]);
 	}
 	r->cnt = cnt;
-	err = fit_rows(r, cells, cnt, columns);
+	err = fit_rows(r, cells, cnt, columns, ui->choice->sort[VIEW_PROCESSES]);
 	for (i = 0; i < cnt; i++)
 		top_cells_free(&cells[i]);
 	free(cells);
@@ -183,7 +217,9 @@ int top_rows_make(struct top_ui *ui, size_t columns)
 
 const char *const *top_sort_names(enum top_view view, unsigned int *cnt)
 {
-	static const char *const processes[] = { "cpu", "gil", "gc", "threads", "lost", "pid" };
+	static const char *const processes[TOP_SORTS] = {
+		"cpu", "gil", "gc", "rss", "rss growth", "threads", "lost", "pid",
+	};
 	static const char *const functions[] = { "self", "total" };
 	static const char *const threads[] = { "cpu", "gil", "wants the GIL", "off-CPU" };
 	static const char *const gil[] = { "waits", "holds" };

@@ -62,7 +62,7 @@ static const char *const help[] = {
 	"Esc, Left      go back",
 	"Tab            next view of the process: functions, threads, callers, tree, GIL",
 	"arrows, j, k   select a row; also Page Up, Page Down, Home, End",
-	"s              sort by another column",
+	"s              sort by another column; ↑ behind the rss: it grows steadily",
 	"/              filter rows by text; Esc: all rows",
 	"t              toggle the last 10 seconds / everything since the start",
 	"l              toggle functions by line",
@@ -371,6 +371,7 @@ int top_screen_run(const struct top_options *opts)
 		return -errno;
 	args.choice->mode = RECORD_CPU;
 	args.choice->rate_hz = opts->rate_hz;
+	args.choice->sort[VIEW_PROCESSES] = opts->sort;
 	result = terminal_run(run_screen, &args);
 	munmap(args.choice, sizeof(*args.choice));
 	return result == -EINTR ? 0 : result > 0 ? -EIO : result;

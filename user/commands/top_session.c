@@ -63,7 +63,8 @@ int top_session_begin(struct top_session *s, const struct top_options *opts, enu
 	s->identities = identities_new(inspector_names);
 	s->live = live_new(stacks, wait_ns);
 	s->labels = top_labels_new();
-	if (!s->identities || !s->live || !s->labels)
+	s->memory = top_memory_new();
+	if (!s->identities || !s->live || !s->labels || !s->memory)
 		return -ENOMEM;
 	err = start_capture(s, mode, rate_hz);
 	if (err)
@@ -87,6 +88,7 @@ int top_session_poll(struct top_session *s, int ms, bool *second)
 	err = capture_housekeep(s->capture);
 	live_second(s->live, now);
 	top_labels_forget(s->labels);
+	top_memory_second(s->memory, s->live);
 	return err;
 }
 
@@ -109,6 +111,7 @@ int top_session_end(struct top_session *s)
 	capture_free(s->capture);
 	live_free(s->live);
 	top_labels_free(s->labels);
+	top_memory_free(s->memory);
 	identities_free(s->identities);
 	keeper_end();
 	return err;

@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "commands/top_table.h"
 #include "host/containers.h"
+#include "live/memory_trend.h"
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 
@@ -27,6 +29,7 @@ struct process;
 struct profile_tables;
 struct top_cells;
 struct top_labels;
+struct top_memory;
 struct top_options;
 struct top_ui;
 
@@ -39,6 +42,7 @@ struct top_session {
 	struct live *live;
 	struct capture *capture;
 	struct top_labels *labels;
+	struct top_memory *memory;
 	uint64_t start_ns;		/* CLOCK_MONOTONIC */
 	uint64_t next_second_ns;
 };
@@ -66,7 +70,7 @@ enum top_view {
 
 #define TOP_FILTER_BYTES 64
 /* Columns by which rows can be sorted. */
-#define TOP_VALUES 6
+#define TOP_VALUES TOP_SORTS
 
 /* The user's choices. They persist when the mode changes, in memory that the processes share. */
 struct top_choice {
@@ -158,10 +162,24 @@ struct top_span {
 	uint32_t rate_hz;
 };
 
-/* Fills the cells of a process; freed by top_cells_free(). label: printable. */
+/* What is shown of a process besides its samples. */
+struct top_facts {
+	const char *label;		/* printable */
+	uint64_t rss;			/* resident memory in bytes; 0: unknown */
+	struct memory_growth growth;	/* of the rss */
+};
+
+/* since_start: the growth since the start, else in the last minute. */
+struct top_facts top_facts_of(struct top_session *s, const struct process *p, bool since_start);
+
+/* Fills the cells of a process; freed by top_cells_free(). */
 void top_cells_make(const struct live_process *p, const struct live_sums *s,
-		    const struct live_hot_line *hot, const struct top_span *span, const char *label,
-		    struct top_cells *out);
+		    const struct live_hot_line *hot, const struct top_span *span,
+		    const struct top_facts *facts, struct top_cells *out);
+
+/* Sets the values that a process is sorted by; the largest comes first. */
+void top_values_make(const struct live_process *p, const struct live_sums *s,
+		     const struct top_facts *facts, double values[TOP_SORTS]);
 
 /* ---- what processes are called (top_labels.c) ---- */
 
@@ -175,6 +193,22 @@ void top_labels_free(struct top_labels *l);
 const char *top_label(struct top_labels *l, const struct process *p);
 /* Forgets processes that nobody has asked for in the last minute. To be called once a second. */
 void top_labels_forget(struct top_labels *l);
+
+/* ---- how much memory processes have (top_memory.c) ---- */
+
+/* NULL: no memory. */
+struct top_memory *top_memory_new(void);
+void top_memory_free(struct top_memory *m);
+/*
+ * Reads the resident memory of the processes: a file of /proc each, at most TOP_READS_MAX of them;
+ * with more, each is read less often. Forgets processes that have ended. To be called once a
+ * second.
+ */
+#define TOP_READS_MAX 500
+void top_memory_second(struct top_memory *m, struct live *l);
+/* Sets facts->rss and growth, of the last time that they were read. */
+void top_memory_of(struct top_memory *m, const struct process *p, bool since_start,
+		   struct top_facts *facts);
 
 /* ---- rows ---- */
 

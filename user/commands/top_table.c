@@ -18,7 +18,8 @@ static const struct {
 	size_t most;		/* of texts on a terminal */
 } columns_of[TOP_CELLS] = {
 	[TOP_PID] = { "pid", true }, [TOP_CPU] = { " cpu %", true }, [TOP_GIL] = { "gil %", true },
-	[TOP_GC] = { " gc %", true }, [TOP_THREADS] = { "threads", true },
+	[TOP_GC] = { " gc %", true }, [TOP_RSS] = { "  rss", true },
+	[TOP_GROWTH] = { "rss/min", true }, [TOP_THREADS] = { "threads", true },
 	[TOP_LOST] = { "  lost", true }, [TOP_PYTHON] = { "python ", false },
 	[TOP_PROGRAM] = { "program", false, 60 },
 	[TOP_WHERE] = { "container or user", false, 32 },
@@ -33,7 +34,7 @@ static const struct {
 
 /* The room for texts that numbers must leave; with a container or unit, so much more. */
 #define ROOM_FOR_ALL 58
-#define ROOM_FOR_GIL 40
+#define ROOM_FOR_RSS 40
 #define ROOM_FOR_HOTTEST (PROGRAM_LEAST + GAP + HOTTEST_LEAST)
 #define ROOM_FOR_WHERE 20
 #define MORE_PLACED (WHERE_LEAST + GAP)
@@ -90,23 +91,42 @@ static size_t room_for_texts(const struct top_layout *l, size_t columns)
 	return used < columns ? columns - used : 0;
 }
 
+static const enum top_cell sorted_columns[TOP_SORTS] = {
+	[TOP_SORT_CPU] = TOP_CPU, [TOP_SORT_GIL] = TOP_GIL, [TOP_SORT_GC] = TOP_GC,
+	[TOP_SORT_RSS] = TOP_RSS, [TOP_SORT_GROWTH] = TOP_GROWTH, [TOP_SORT_THREADS] = TOP_THREADS,
+	[TOP_SORT_LOST] = TOP_LOST, [TOP_SORT_PID] = TOP_PID,
+};
+
 /*
- * Leaves out numbers for the sake of the texts. The contents of rows matter as little as possible:
- * a column that comes and goes is hard to read.
+ * Leaves out numbers for the sake of the texts, but as long as possible not the one that rows are
+ * sorted by. Their contents matter as little as possible: a column that comes and goes is hard to
+ * read.
  */
-static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool losses)
+static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool losses,
+			 enum top_cell sorted)
 {
-	static const enum top_cell order[] = { TOP_PYTHON, TOP_GC, TOP_THREADS, TOP_LOST };
+	static const struct {
+		enum top_cell cell;
+		size_t room;
+	} order[] = {
+		{ TOP_GC, ROOM_FOR_ALL },
+		{ TOP_THREADS, ROOM_FOR_ALL }, { TOP_LOST, ROOM_FOR_ALL },
+		{ TOP_GROWTH, ROOM_FOR_ALL }, { TOP_GIL, ROOM_FOR_ALL }, { TOP_RSS, ROOM_FOR_RSS },
+	};
 	size_t more = placed ? MORE_PLACED : 0, i;
 
-	if (!losses)
+	if (!losses && sorted != TOP_LOST)
 		l->width[TOP_LOST] = 0;
-	for (i = 0; i < ARRAY_SIZE(order) && room_for_texts(l, columns) < ROOM_FOR_ALL + more; i++)
-		l->width[order[i]] = 0;
-	if (room_for_texts(l, columns) < ROOM_FOR_GIL + more)
-		l->width[TOP_GIL] = 0;
+	/* A user is worth more than a version. */
+	if (room_for_texts(l, columns) < ROOM_FOR_ALL + MORE_PLACED)
+		l->width[TOP_PYTHON] = 0;
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		if (order[i].cell != sorted && room_for_texts(l, columns) < order[i].room + more)
+			l->width[order[i].cell] = 0;
 	if (room_for_texts(l, columns) < ROOM_FOR_HOTTEST + more)
 		l->width[TOP_HOTTEST] = 0;
+	if (sorted != TOP_CPU && room_for_texts(l, columns) < PROGRAM_LEAST + more)
+		l->width[sorted] = 0;
 }
 
 static size_t smaller_of(size_t a, size_t b)
@@ -139,7 +159,7 @@ static void divide_room(struct top_layout *l, size_t room, bool placed)
 }
 
 void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_t cnt,
-		     size_t columns)
+		     size_t columns, enum top_sort sort)
 {
 	bool placed = is_placed(rows, cnt);
 	size_t i;
@@ -154,15 +174,25 @@ void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_
 	}
 	if (!columns)
 		return;
-	drop_numbers(out, columns, placed, has_losses(rows, cnt));
+	drop_numbers(out, columns, placed, has_losses(rows, cnt), sorted_columns[sort]);
 	divide_room(out, room_for_texts(out, columns), placed);
+}
+
+/* Returns the text of a cell. buf: room for it. */
+static const char *shown_text(const struct top_layout *l, const struct top_cells *cells,
+			      enum top_cell c, char buf[24])
+{
+	if (c != TOP_RSS || l->width[TOP_GROWTH] || *text_of(cells, TOP_GROWTH) != '+')
+		return text_of(cells, c);
+	snprintf(buf, 24, "%.20s↑", text_of(cells, c));
+	return buf;
 }
 
 char *top_layout_line(const struct top_layout *l, const struct top_cells *cells)
 {
 	int last = l->width[TOP_HOTTEST] ? TOP_HOTTEST : l->width[TOP_WHERE] ? TOP_WHERE :
 									       TOP_PROGRAM;
-	char *line = NULL;
+	char *line = NULL, buf[24];
 	size_t len;
 	FILE *out = open_memstream(&line, &len);
 	int c;
@@ -174,8 +204,8 @@ char *top_layout_line(const struct top_layout *l, const struct top_cells *cells)
 						    .right = columns_of[c].right };
 
 		if (l->width[c])
-			text_cell(out, &column, cells ? text_of(cells, c) : heading_of(l, c),
-				  c != last);
+			text_cell(out, &column, cells ? shown_text(l, cells, c, buf) :
+							heading_of(l, c), c != last);
 	}
 	if (!fclose(out))
 		return line;
@@ -188,6 +218,19 @@ double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz)
 	uint64_t slack_ns = span_ns / 100 + 2000000000ull / (rate_hz ? rate_hz : 1);
 
 	return ns > span_ns && ns - span_ns <= slack_ns ? 100 : percent(ns, span_ns);
+}
+
+char *top_bytes(double bytes, char out[16])
+{
+	static const char units[] = "KMGTP";
+	size_t i = 0;
+
+	bytes /= 1024;
+	/* 999.5 would be printed as 1000. */
+	for (; bytes >= 999.5 && i + 2 < sizeof(units); i++)
+		bytes /= 1024;
+	snprintf(out, 16, bytes < 9.95 && i ? "%.1f%c" : "%.0f%c", bytes, units[i]);
+	return out;
 }
 
 /* Returns the columns of the parts up to this rank. */

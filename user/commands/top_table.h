@@ -12,8 +12,14 @@
 
 /* The columns from left to right: numbers first, so they do not move when a text changes. */
 enum top_cell {
-	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_THREADS, TOP_LOST, TOP_PYTHON, TOP_PROGRAM,
-	TOP_WHERE, TOP_HOTTEST, TOP_CELLS,
+	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_RSS, TOP_GROWTH, TOP_THREADS, TOP_LOST, TOP_PYTHON,
+	TOP_PROGRAM, TOP_WHERE, TOP_HOTTEST, TOP_CELLS,
+};
+
+/* What rows are sorted by, in the order of the key s. The smallest pid comes first. */
+enum top_sort {
+	TOP_SORT_CPU, TOP_SORT_GIL, TOP_SORT_GC, TOP_SORT_RSS, TOP_SORT_GROWTH, TOP_SORT_THREADS,
+	TOP_SORT_LOST, TOP_SORT_PID, TOP_SORTS,
 };
 
 /* Printable texts of one row; each is owned by the row. */
@@ -31,15 +37,15 @@ struct top_layout {
 
 /*
  * Fits the rows to a terminal. Program and CPU are always shown, and the container or unit if any
- * row has one; other columns are left out until there is room. columns 0: no terminal, so all
- * columns are shown in full.
+ * row has one; other columns are left out until there is room, that of the sort order last.
+ * columns 0: no terminal, so all columns are shown in full.
  */
 void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_t cnt,
-		     size_t columns);
+		     size_t columns, enum top_sort sort);
 
 /*
  * Returns a row, or with cells NULL the headings, to be freed; NULL: no memory. Where a text is
- * cut it ends with "…".
+ * cut it ends with "…". Without the column TOP_GROWTH, memory that grows has a "↑".
  */
 char *top_layout_line(const struct top_layout *l, const struct top_cells *cells);
 
@@ -48,6 +54,9 @@ char *top_layout_line(const struct top_layout *l, const struct top_cells *cells)
  * have had a little more than all of the time; that is 100 %.
  */
 double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz);
+
+/* Writes bytes as "980K", "9.5M" or "12G", at most 4 columns below 1,000 TiB. Returns out. */
+char *top_bytes(double bytes, char out[16]);
 
 /* A part of a line that has to fit. */
 struct top_part {

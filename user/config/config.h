@@ -51,7 +51,9 @@ struct agent_rules {
 /* As sample types; bits of agent_config.modes. */
 enum agent_mode {
 	AGENT_CPU = 1 << 0, AGENT_OFFCPU = 1 << 1, AGENT_GIL = 1 << 2, AGENT_EXCEPTION = 1 << 3,
-	AGENT_MEMORY = 1 << 4,
+	AGENT_MEMORY = 1 << 4, AGENT_HEAP = 1 << 5,
+	/* Those of time, of which events are samples. */
+	AGENT_TIMES = AGENT_CPU | AGENT_OFFCPU | AGENT_GIL | AGENT_EXCEPTION,
 };
 
 enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
@@ -109,6 +111,11 @@ struct agent_config {
 	struct {
 		uint64_t every_bytes, interval_ns;	/* of AGENT_MEMORY */
 	} memory;
+	struct {
+		uint64_t every_ns;
+		uint32_t processes;	/* of each service */
+		double cpu_percent;	/* of one CPU, on average */
+	} heap;					/* of AGENT_HEAP */
 	enum agent_event event;
 	double probability;		/* > 0, <= 1 */
 	bool native_threads;

@@ -19,7 +19,8 @@
 
 static const struct setting_word modes[] = {
 	{ "cpu", AGENT_CPU }, { "offcpu", AGENT_OFFCPU }, { "gil", AGENT_GIL },
-	{ "exception", AGENT_EXCEPTION }, { "memory", AGENT_MEMORY }, { 0 }
+	{ "exception", AGENT_EXCEPTION }, { "memory", AGENT_MEMORY }, { "heap", AGENT_HEAP },
+	{ 0 }
 };
 static const struct setting_word events[] = {
 	{ "auto", AGENT_EVENT_AUTO }, { "cycles", AGENT_EVENT_CYCLES },
@@ -181,7 +182,7 @@ const struct setting agent_keys[] = {
 	  .max = NS_OF_H, SAMPLING, .help = "duration of one profile" },
 	{ KEY("modes", "modes"), CHOICES_AT(modes, modes), .preset = "cpu", .restart = true,
 	  SAMPLING, .help = "what to sample: on-CPU time, off-CPU time, waits for the GIL, "
-	  "exceptions, memory" },
+	  "exceptions, memory by stack, Python objects by type" },
 	{ KEY("min_wait", "min-wait"), DURATION_AT(min_wait_ns), .max = NS_OF_H, .preset = "0",
 	  .restart = true, SAMPLING, .help = "ignore shorter waits" },
 	{ KEY("memory.every", "memory-every"), SIZE_AT(memory.every_bytes), .preset = "64KiB",
@@ -190,6 +191,17 @@ const struct setting agent_keys[] = {
 	{ KEY("memory.interval", "memory-interval"), DURATION_AT(memory.interval_ns),
 	  .preset = "5s", .min = NS_OF_S, .max = NS_OF_H, .restart = true, SAMPLING,
 	  .help = "mode memory: how often to check what is still held" },
+	{ KEY("heap.every", "heap-every"), DURATION_AT(heap.every_ns), .preset = "10m",
+	  .min = NS_OF_S, .max = NS_OF_D, SAMPLING,
+	  .help = "mode heap: how often to count the objects of each service" },
+	{ KEY("heap.processes", "heap-processes"), .type = &setting_integer, AT(heap.processes),
+	  .preset = "4", .min = 1, .max = 64, SAMPLING,
+	  .help = "mode heap: of a service with more processes, this many are counted, chosen "
+	  "at random, and stand for all" },
+	{ KEY("heap.cpu", "heap-cpu"), .type = &setting_percent, AT(heap.cpu_percent),
+	  .preset = "0.5%", .min = 0.01, .max = 100, SAMPLING,
+	  .help = "mode heap: share of one CPU that counting may use; services wait longer "
+	  "accordingly" },
 	{ KEY("event", "event"), CHOICE_AT(event, events), .preset = "auto", .restart = true,
 	  SAMPLING, .help = "sampling clock: hardware cycles, or the kernel's clock" },
 	{ KEY("probability", "probability"), .type = &setting_number, AT(probability),

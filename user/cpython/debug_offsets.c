@@ -65,7 +65,7 @@ static const struct field {
 	FIELD(interp_threads_head, INTERP, 72, 72, 72),
 	FIELD(interp_threads_main, INTERP, NO_POS, 80, 80),
 	FIELD(interp_gc, INTERP, 80, 88, 88),
-	FIELD(interp_modules, INTERP, 88, NO_POS, NO_POS),
+	FIELD(interp_modules, INTERP, 88, 96, 96),
 	FIELD(interp_code_generation, INTERP, NO_POS, 160, 160),
 	FIELD(interp_gil, INTERP, 112, 120, 120),
 	FIELD(ts_next, TSTATE, 168, 192, 192),

@@ -30,7 +30,7 @@ struct py_object_layout {
 	uint32_t str_compact_bit, str_ascii_bit;
 	uint8_t minor;			/* 3.minor: line table and cache dialect */
 	/* For python_threads.h, attributes.h; 0: unknown, or not needed. */
-	uint32_t interp_modules;	/* PyInterpreterState: sys.modules (up to 3.13) */
+	uint32_t interp_modules;	/* PyInterpreterState: sys.modules */
 	uint16_t type_cached_keys;	/* PyHeapTypeObject.ht_cached_keys, with a head of 16
 					 * bytes (3.11+) */
 	uint16_t ts_native_id;		/* PyThreadState.native_thread_id (3.13+), for tasks.h */

@@ -66,6 +66,8 @@ static const struct foreign keys[] = {
 	{ "resourceProfiles", "OTLP profiles in JSON", "the Collector's file exporter makes a "
 	  "supported file with 'format: proto'" },
 	{ "sample_interval_usec", "tachbpf's jsonl", OURS },
+	{ "heap_census", "a census of a heap (tachbpf heap --json)", "'tachbpf diff A B' compares "
+	  "two of them" },
 	{ "processes", "tachbpf's summary of a recording", "use its directory, or the .tach or "
 	  ".mlyze file next to it" },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * census.h - a census of the objects of a process: how many there are of each type, and their bytes.
+ * census.h - a census of the objects of a process: how many there are of each type, and their
+ * bytes.
  *
  * It is taken from a random sample of the allocator's pools (free-threaded: pages) while the
  * process runs, by the worker (heap_worker.h). Figures are estimates for the whole process; their
@@ -18,7 +19,7 @@
 #include "cpython/image.h"
 
 #define HEAP_NAME_BYTES 96
-/* Limits on types in a census, further ones are in heap_census.other; and on its largest objects. */
+/* Limits on types of a census (further ones: heap_census.other), and on its largest objects. */
 #define HEAP_TYPES_MAX 4096
 #define HEAP_LARGEST_MAX 64
 
@@ -27,6 +28,7 @@ struct heap_target {
 	pid_t tgid;
 	uint8_t minor;			/* 3.minor */
 	bool free_threaded, debug, trace_refs;
+	bool musl;			/* the C library; else glibc */
 	uint64_t runtime, interps;	/* as in struct py_proc; 0: unknown */
 	struct py_layout layout;
 	struct py_object_layout objects;
@@ -45,15 +47,16 @@ struct heap_row {
 	char name[HEAP_NAME_BYTES];	/* "app.Session"; hostile, valid UTF-8, NUL-terminated */
 	uint64_t objects, objects_error;
 	uint64_t bytes, bytes_error;	/* of the objects, and of what only they own */
-	uint64_t owned;			/* of these: outside of the object, such as a list's items */
+	uint64_t owned;			/* of these: outside of the object: a list's items */
 };
 
 /* A large object, found as itself or through an object that refers to it. */
 struct heap_large {
 	uint64_t addr, bytes;
 	char type[HEAP_NAME_BYTES];
-	char what[HEAP_NAME_BYTES];	/* "12,000 items", "float64 (1000, 200)"; "": only its type */
-	char where[HEAP_NAME_BYTES];	/* "app.CACHE", a module's global variable; "": unknown */
+	char what[HEAP_NAME_BYTES];	/* "12,000 items", "float64 (1000, 200)"; or "" */
+	char where[HEAP_NAME_BYTES];	/* "app.CACHE": the value of a module's variable; "in
+					 * app.CACHE": this refers to it; "": unknown */
 };
 
 struct heap_census {

@@ -22,6 +22,14 @@ extern const struct worker_kind heap_worker_kind;
 int heap_worker_census(const struct heap_target *target, const struct heap_limits *limits,
 		       struct heap_census *out);
 
+/*
+ * The same without waiting: begin one, then poll until it is there. Only one can be open; nothing
+ * else may be asked meanwhile. Begin: 0; -EBUSY: one is open, or try again later; other -errno, as
+ * above. Poll: -EAGAIN: not yet; else as heap_worker_census(), and it is not open any more.
+ */
+int heap_worker_begin(const struct heap_target *target, const struct heap_limits *limits);
+int heap_worker_poll(struct heap_census *out);
+
 /* Look for who keeps the objects of a type. As above; -ENOENT: no object of this type was found. */
 int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
 		       struct heap_chains *out);

@@ -430,6 +430,37 @@ pid_t proc_living_task(pid_t tgid)
 	return err == -ESRCH ? 0 : tgid;
 }
 
+/*
+ * Reads the second field of /proc/PID/statm: resident pages. 0: the task has no memory. The file is
+ * for everybody, unless /proc hides processes: a process with more rights costs ten times as much.
+ */
+static int read_resident(pid_t task, uint64_t *pages)
+{
+	char text[128];
+	ssize_t len = proc_direct.text(task, "statm", text, sizeof(text));
+
+	if (len < 0 && source != &proc_direct)
+		len = proc_read(task, "statm", text, sizeof(text));
+	if (len < 0)
+		return (int)len;
+	return sscanf(text, "%*u %" SCNu64, pages) == 1 ? 0 : -EIO;
+}
+
+int proc_rss(pid_t tgid, uint64_t *bytes)
+{
+	uint64_t pages = 0;
+	int err = read_resident(tgid, &pages);
+	pid_t task;
+
+	if (!err && !pages) {
+		task = proc_living_task(tgid);
+		err = !task || task == tgid ? -ESRCH : read_resident(task, &pages);
+	}
+	if (!err)
+		*bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return err;
+}
+
 int proc_info_read(pid_t tgid, struct proc_info *info)
 {
 	int err = proc_stat(tgid, &info->stat);

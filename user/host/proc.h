@@ -145,6 +145,12 @@ int proc_exe(pid_t tgid, char *path, size_t size);
 /* The effective uid of a process. 0 or -errno; -ESRCH: no such process. */
 int proc_euid(pid_t tgid, uint32_t *uid);
 
+/*
+ * The resident memory of a process in bytes, including what it shares with others. 0 or -errno;
+ * -ESRCH: no such process.
+ */
+int proc_rss(pid_t tgid, uint64_t *bytes);
+
 /* Call cb for every process until it returns non-zero; returns that value. Else 0 or -errno. */
 int proc_each(proc_each_fn cb, void *ctx);
 

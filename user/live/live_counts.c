@@ -531,3 +531,12 @@ struct live_process *live_list(struct live *l, size_t *cnt)
 	*cnt = n;
 	return list;
 }
+
+void live_each(struct live *l, void (*cb)(void *ctx, const struct process *p), void *ctx)
+{
+	struct counts *c;
+	size_t pos = 0;
+
+	while ((c = u64map_next(&l->processes, &pos)))
+		cb(ctx, c->process);
+}

@@ -111,5 +111,7 @@ void live_total(struct live *l, struct live_total *out);
  * frees the list. NULL with errno.
  */
 struct live_process *live_list(struct live *l, size_t *cnt);
+/* Calls cb for each of these processes, in any order. */
+void live_each(struct live *l, void (*cb)(void *ctx, const struct process *p), void *ctx);
 
 #endif

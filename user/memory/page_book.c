@@ -39,6 +39,7 @@ void page_book_free(struct page_book *b)
 	hash_slots_free(&b->pages);
 	free(b->fresh.addrs);
 	free(b->round.addrs);
+	free(b->looks.list);
 	free(b);
 }
 
@@ -97,9 +98,11 @@ int page_book_touch(struct page_book *b, const struct page_touch *t)
 	p->stack = t->stack;
 	p->tid = t->tid;
 	p->merged = 0;
+	p->flags &= (uint16_t)~PAGE_LOOKED_AT;
 	if (b->denied)
 		return hold_unasked(b, p);
 	page_queue(b, p);
+	page_note_soon(b, p);
 	return 0;
 }
 

@@ -112,12 +112,12 @@ static struct asked *oldest_asked(struct page_check *c)
 }
 
 int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t tag,
-		   const uint64_t *addrs, size_t cnt)
+		   enum page_asked what, const uint64_t *addrs, size_t cnt)
 {
 	struct asked *a = &c->asked[(c->first + c->open) % PAGE_CHECK_OPEN_MAX];
 	int err;
 
-	if (cnt > PAGE_CHECK_MAX)
+	if (cnt > page_asked_max(what))
 		return -EINVAL;
 	if (c->open == PAGE_CHECK_OPEN_MAX)
 		return -EAGAIN;
@@ -131,6 +131,7 @@ int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t
 	a->q.number = ++c->numbers;
 	a->q.start_ns = start_ns;
 	a->q.tgid = tgid;
+	a->q.what = what;
 	a->q.cnt = (uint32_t)cnt;
 	if (cnt)
 		memcpy(a->q.addrs, addrs, cnt * sizeof(*addrs));
@@ -155,7 +156,9 @@ static void pass_on(struct page_check *c, const struct asked *a)
 		.tgid = a->q.tgid, .start_ns = a->q.start_ns, .asked_ns = a->asked_ns,
 		.err = c->reply.err, .frames_known = c->reply.frames_known,
 		.rss_anon = c->reply.rss_anon, .swapped = c->reply.swapped, .tag = a->tag,
-		.cnt = c->reply.cnt, .states = c->reply.states,
+		.cnt = c->reply.cnt, .what = a->q.what,
+		.states = a->q.what == PAGES_THERE ? c->reply.states : NULL,
+		.contents = a->q.what == PAGES_THERE ? NULL : c->reply.contents,
 		.read_ns = clamp_time(c->reply.read_ns, a->asked_ns, now),
 	};
 

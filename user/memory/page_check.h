@@ -13,16 +13,25 @@
 #include <sys/types.h>
 
 #include "memory/page_book.h"
+#include "memory/page_content.h"
 #include "worker/worker.h"
 
 struct page_check;
 
-/* Limits on pages in one question, and on open questions. */
+/* Limits on pages in one question, in one about their contents, and on open questions. */
 #define PAGE_CHECK_MAX 2048
+#define PAGE_LOOK_MAX 64
 #define PAGE_CHECK_OPEN_MAX 4
 
 /* The worker "tachbpf-pages". */
 extern const struct worker_kind page_check_kind;
+
+enum page_asked {
+	PAGES_THERE = 0,	/* which pages are there: struct page_state */
+	PAGES_CONTENTS,		/* what is in them: struct page_content, within a budget of time */
+	PAGES_CONTENTS_LAST,	/* the same without that budget */
+	PAGES_ASKED
+};
 
 struct page_answer {
 	pid_t tgid;
@@ -31,10 +40,13 @@ struct page_answer {
 	int32_t err;		/* 0; -ESRCH: the process is gone; -EACCES: pagemap is denied */
 	bool frames_known;	/* page frame numbers are visible (CAP_SYS_ADMIN) */
 	uint64_t rss_anon, swapped;	/* bytes */
-	uint64_t read_ns;	/* when these two were read: between asked_ns and now */
+	uint64_t read_ns;	/* when these two, or all contents, were read: between asked_ns
+				 * and now */
 	uint64_t tag;		/* from the question */
+	enum page_asked what;
 	size_t cnt;
-	const struct page_state *states;
+	const struct page_state *states;	/* NULL: they are contents */
+	const struct page_content *contents;
 };
 typedef void (*page_answer_fn)(void *ctx, const struct page_answer *answer);
 
@@ -51,7 +63,7 @@ int page_check_fd(const struct page_check *c);
  * -errno: the worker has ended or is stuck, and is started again.
  */
 int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t tag,
-		   const uint64_t *addrs, size_t cnt);
+		   enum page_asked what, const uint64_t *addrs, size_t cnt);
 /*
  * Take the available answers, but none from after known_ns (CLOCK_MONOTONIC), up to which the
  * caller knows the moves of pages. A page moved since the question is gone from its old address.

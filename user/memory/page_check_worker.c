@@ -17,6 +17,7 @@
 #include "host/proc.h"
 #include "memory/page_book.h"
 #include "memory/page_check_wire.h"
+#include "memory/page_look.h"
 #include "memory/reader.h"
 
 /*
@@ -258,7 +259,12 @@ static int look_at_pages(struct page_frames *f, pid_t task)
 		return errno == ENOENT ? -ESRCH : errno == EPERM ? -EACCES : -errno;
 	f->steps = STEPS_MAX;
 	f->run_bytes = 0;
-	err = page_frames_look(f, question.addrs, question.cnt, reply.states);
+	if (question.what == PAGES_THERE)
+		err = page_frames_look(f, question.addrs, question.cnt, reply.states);
+	else
+		err = page_look(task, f->pagemap, f->page_bytes, question.addrs, question.cnt,
+				question.what == PAGES_CONTENTS_LAST, reply.contents);
+	reply.read_ns = now_ns();
 	close(f->pagemap);
 	return err;
 }
@@ -276,7 +282,7 @@ static int look_at_request(struct page_frames *f)
 		denied = err;
 		err = 0;
 	}
-	if (!err)
+	if (!err && question.what == PAGES_THERE)
 		err = read_amounts(task);
 	if (!err && task_of(question.tgid, question.start_ns) < 0)
 		err = -ESRCH;
@@ -288,7 +294,9 @@ static void answer_request(int fd, struct page_frames *f)
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	int err;
 
-	reply = (struct page_reply){ .number = question.number };
+	memset(&reply, 0, offsetof(struct page_reply, states));
+	reply.number = question.number;
+	reply.what = question.what;
 	reply.err = look_at_request(f);
 	reply.cnt = reply.err ? 0 : question.cnt;
 	reply.frames_known = f->known;
@@ -321,7 +329,7 @@ static const worker_fn functions[] = { run_converse };
 
 static const char *const calls[] = {
 	"open", "openat", "read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "poll",
-	"ppoll", "sendto", "recvfrom", NULL,
+	"ppoll", "sendto", "recvfrom", "process_vm_readv", NULL,
 };
 
 static const struct jail jail = {

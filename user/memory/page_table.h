@@ -8,6 +8,7 @@
 
 #include "base/hash_slots.h"
 #include "memory/page_book.h"
+#include "memory/page_content.h"
 
 /* Bits of struct page.key next to the address. */
 #define KEY_USED 1
@@ -15,6 +16,7 @@
 
 enum page_flags {
 	PAGE_QUEUED = 1,	/* in page_book.fresh */
+	PAGE_LOOKED_AT = 4,	/* page_contents.c has what was in it after this fault */
 	PAGE_SAMPLED = 2,	/* a huge page whose fault was sampled, not a neighbour of one */
 };
 
@@ -45,6 +47,23 @@ struct page_move {
 };
 #define MOVES_KEPT 32
 
+/* What was in a page soon after its fault, and what has become of it: page_contents.h. */
+struct page_look {
+	uint64_t time_ns;	/* of the fault */
+	struct page_content first;
+	struct page_fate fate;	/* at the last look; all 0: there was none */
+};
+
+#define PAGES_SOON_MAX 16
+
+struct page_looks {
+	struct page_look *list;
+	size_t cnt, cap;
+	uint64_t seen;		/* first looks so far */
+	size_t soon_cnt;
+	uint64_t soon[PAGES_SOON_MAX];	/* pages whose fault has just been seen */
+};
+
 struct page_book {
 	struct hash_slots pages;
 	uint64_t seed;		/* of their hash */
@@ -64,6 +83,7 @@ struct page_book {
 	uint64_t move_work;	/* slots and addresses searched for moves in this round */
 	struct page_list fresh;	/* pages whose fault was not asked about yet */
 	struct page_list round;	/* all pages, sorted */
+	struct page_looks looks;
 };
 
 /* The page's address for any address in it. */
@@ -87,6 +107,9 @@ struct page *page_next(const struct page_book *b, size_t *pos);
 
 /* Ask about it soon. If out of memory, it is asked about with all others. */
 void page_queue(struct page_book *b, struct page *p);
+
+/* Its fault has been seen: page_book_ask_soon(). */
+void page_note_soon(struct page_book *b, const struct page *p);
 
 /* Its fault gave the process this many bytes, which are held from now on. As fns->got. */
 int page_hold(struct page_book *b, struct page *p, uint64_t bytes, uint64_t frame);

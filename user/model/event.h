@@ -179,6 +179,7 @@ enum memory_change {
 	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
 	MEMORY_BURST,		/* until the next one, ALLOCs are of one burst */
 	MEMORY_SAMPLED,		/* at the end, if blocks were recorded in bursts: how */
+	MEMORY_FATE,		/* what has become of what a stack holds, at the end */
 };
 
 /* MEMORY_COLLECTION. */
@@ -209,12 +210,21 @@ struct memory_sampled {
 	const char *allocator;		/* "glibc", "musl", "unknown" */
 };
 
+/*
+ * MEMORY_FATE: bytes of what the stack holds, as far as its pages were looked at: still what was
+ * made there at first; used by others since; free, but kept by the process' allocator.
+ */
+struct memory_fate {
+	uint64_t pages;		/* number of pages that were looked at */
+	uint64_t own, reused, unused;
+};
+
 struct memory_event {
 	enum memory_change change;
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a process */
 	uint64_t addr;		/* ALLOC, FREE: identifies the block as long as it exists */
 	uint64_t bytes;		/* ALLOC: bytes that it stands for, not 0; FREE: the same */
-	uint32_t stack;		/* ALLOC, FREE: the stack's number, dense from 0 in the process */
+	uint32_t stack;		/* ALLOC, FREE, FATE: the stack's number, dense from 0 in the process */
 	uint32_t nframes;	/* that stack; 1 to EVENT_MAX_FRAMES */
 	const uint32_t *frames;	/* ids in process_tables(), innermost first; valid in the call. A
 				 * name may become known later (process_retry_names()) */
@@ -223,6 +233,7 @@ struct memory_event {
 		struct memory_collection collection;
 		struct memory_check check;
 		struct memory_sampled sampled;
+		struct memory_fate fate;
 	};
 };
 

@@ -5,7 +5,6 @@
  * A second of CLOCK_MONOTONIC is judged when its samples have arrived.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/time.h"
 #include "base/util.h"
@@ -37,22 +36,6 @@ static void set_fact(struct when_facts *facts, enum when_metric metric, double v
 	facts->known[metric] = true;
 }
 
-/* Reads the second field of /proc/PID/statm: resident pages. */
-static bool read_rss(pid_t tgid, double *bytes)
-{
-	unsigned long long size, resident;
-	char text[128];
-	ssize_t len = proc_read(proc_living_task(tgid), "statm", text, sizeof(text) - 1);
-
-	if (len <= 0)
-		return false;
-	text[len] = '\0';
-	if (sscanf(text, "%llu %llu", &size, &resident) != 2)
-		return false;
-	*bytes = (double)resident * getpagesize();
-	return true;
-}
-
 static void read_facts(const struct flight *f, const struct kept_process *k, uint64_t second,
 		       struct when_facts *facts)
 {
@@ -60,7 +43,7 @@ static void read_facts(const struct flight *f, const struct kept_process *k, uin
 	const struct live_sums none = { 0 };
 	const struct live_sums *s = k->seconds[at].second == second ? &k->seconds[at].sums : &none;
 	struct proc_status status;
-	double rss;
+	uint64_t rss;
 
 	*facts = (struct when_facts){ 0 };
 	set_fact(facts, WHEN_CPU, 100.0 * s->cpu_ns / NS_PER_S);
@@ -69,8 +52,8 @@ static void read_facts(const struct flight *f, const struct kept_process *k, uin
 	if (when_needs(f->args.when, WHEN_THREADS) &&
 	    !proc_status(process_tgid(k->process), &status))
 		set_fact(facts, WHEN_THREADS, status.threads);
-	if (when_needs(f->args.when, WHEN_RSS) && read_rss(process_tgid(k->process), &rss))
-		set_fact(facts, WHEN_RSS, rss);
+	if (when_needs(f->args.when, WHEN_RSS) && !proc_rss(process_tgid(k->process), &rss))
+		set_fact(facts, WHEN_RSS, (double)rss);
 }
 
 static void judge_process(struct flight *f, struct kept_process *k, uint64_t second)

@@ -129,6 +129,24 @@ static int mark_collection(struct memory_file *f, const struct memory_event *ev)
 	return put_mark(f, ev->time_us, &t);
 }
 
+/* A stack that is not in the file holds nothing of it. */
+static int mark_fate(struct memory_file *f, const struct memory_event *ev)
+{
+	struct mlyze_mark_text t;
+	uint32_t id;
+
+	memory_sums_fate(&f->row->memory, &ev->fate);
+	if (!mlyze_stream_stack_id(f->stream, ev->stack, &id))
+		return 0;
+	mlyze_mark_begin(&t, MARK_FATE);
+	mlyze_mark_put_number(&t, "stack", id);
+	mlyze_mark_put_number(&t, "pages", ev->fate.pages);
+	mlyze_mark_put_number(&t, "own", ev->fate.own);
+	mlyze_mark_put_number(&t, "reused", ev->fate.reused);
+	mlyze_mark_put_number(&t, "unused", ev->fate.unused);
+	return put_mark(f, ev->time_us, &t);
+}
+
 static int mark_losses(struct memory_file *f, uint64_t time_us)
 {
 	struct mlyze_mark_text t;
@@ -341,6 +359,8 @@ int memory_file_event(struct memory_file *f, const struct memory_event *ev)
 		return f->err;
 	if (ev->change == MEMORY_ALLOC) {
 		f->err = put_alloc(f, ev);
+	} else if (ev->change == MEMORY_FATE) {
+		f->err = mark_fate(f, ev);
 	} else if (ev->change == MEMORY_FREE) {
 		f->err = mlyze_stream_freed(f->stream, utc_us(f, ev->time_us), ev->addr);
 	} else {

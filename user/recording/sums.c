@@ -322,6 +322,14 @@ void memory_sums_check(struct memory_sums *m, const struct memory_check *c)
 	m->unchecked = c->unchecked;
 }
 
+void memory_sums_fate(struct memory_sums *m, const struct memory_fate *f)
+{
+	m->pages_looked_at = add_capped(m->pages_looked_at, f->pages);
+	m->own = add_capped(m->own, f->own);
+	m->reused = add_capped(m->reused, f->reused);
+	m->unused = add_capped(m->unused, f->unused);
+}
+
 #define MEMORY(key, member) COLUMN(key, struct memory_sums, member)
 static const struct column memory_columns[] = {
 	MEMORY("allocations", allocs), MEMORY("touched_bytes", touched),
@@ -332,8 +340,10 @@ static const struct column memory_columns[] = {
 	/* "explained" comes between. */
 	MEMORY("collections", collections), MEMORY("not_walked", not_walked),
 	MEMORY("stacks_not_kept", not_kept), MEMORY("threads_not_kept", beyond_threads),
+	MEMORY("pages_looked_at", pages_looked_at), MEMORY("own_bytes", own),
+	 MEMORY("reused_bytes", reused), MEMORY("unused_bytes", unused),
 };
-#define BEHIND_EXPLAINED 4
+#define BEHIND_EXPLAINED 8
 
 void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m)
 {

@@ -102,6 +102,7 @@ struct memory_sums {
 	uint64_t rss_anon_begin, rss_anon_end, swapped_begin, swapped_end;
 	uint64_t held_begin, held_end;	/* ... of held memory */
 	uint64_t unchecked;		/* at the last check */
+	uint64_t pages_looked_at, own, reused, unused;	/* of what is held: struct memory_fate */
 	uint64_t collections;
 	uint64_t not_kept;		/* ALLOCs whose stack has no number of its own */
 	uint64_t beyond_threads;	/* ... whose thread has none */
@@ -110,6 +111,7 @@ struct memory_sums {
 /* Take these from a process' statistics; from a check. */
 void memory_sums_stats(struct memory_sums *m, const struct process_stats *s);
 void memory_sums_check(struct memory_sums *m, const struct memory_check *c);
+void memory_sums_fate(struct memory_sums *m, const struct memory_fate *f);
 void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m);
 
 /* Write members of a process in session.json; "memory" of the outermost object. */

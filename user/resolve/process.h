@@ -154,16 +154,25 @@ int process_take(struct process *p, const void *record, size_t len);
  */
 size_t process_pages_ask(const struct process *p, bool all, uint64_t *pos, uint64_t *addrs,
 			 size_t max);
+/*
+ * Lists pages whose contents must be asked about: those that were touched just now, or, again, the
+ * next ones that were looked at before. As page_book_ask_soon() and page_book_ask_again().
+ */
+size_t process_contents_ask(const struct process *p, bool again, uint64_t now_ns, uint64_t *addrs,
+			    size_t max);
 /* Returns true if it has memory to check, or if there were faults since the last full check. */
 bool process_pages_due(const struct process *p);
 /*
  * Takes an answer. The first full one says what the process had before the capture: it should be
  * requested at its start. With PAGES_LAST, the last answer of a full check, the observer gets a
- * MEMORY_CHECK.
+ * MEMORY_CHECK. PAGES_SOON, PAGES_AGAIN: of process_contents_ask().
  */
-enum pages_tag { PAGES_NEW, PAGES_ALL, PAGES_LAST };
+enum pages_tag { PAGES_NEW, PAGES_ALL, PAGES_LAST, PAGES_SOON, PAGES_AGAIN };
 int process_pages_take(struct process *p, const struct page_answer *answer);
-/* No more answers will come: passes on pages that have no answer yet. */
+/*
+ * No more answers will come: passes on pages that have no answer yet, and what has become of what
+ * stacks hold (MEMORY_FATE).
+ */
 int process_pages_end(struct process *p);
 /* Progress of the page checks; zero when the process begins. NULL: without --mode mem. */
 struct pages_round {
@@ -171,6 +180,8 @@ struct pages_round {
 	bool going;		/* a full check is running; pos is the next page's */
 	bool touched;		/* there were faults since this was cleared */
 	uint8_t idle;		/* consecutive checks without faults before them */
+	uint32_t looks;		/* questions about contents that are left in this check */
+	uint32_t look_pos;	/* ... and the next page's */
 	uint64_t pos;
 	uint64_t next_ns;	/* when the next check begins (CLOCK_MONOTONIC) */
 };

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "memory/page_book.h"
 #include "memory/page_check.h"
+#include "memory/page_contents.h"
 #include "model/event.h"
 #include "model/thread_names.h"
 #include "resolve/observer.h"
@@ -151,7 +152,7 @@ int process_memory_emit(struct process *p, struct memory_event *ev)
 	struct process_memory *m = p->memory;
 	int err;
 
-	if (ev->change == MEMORY_ALLOC || ev->change == MEMORY_FREE) {
+	if (ev->change != MEMORY_COLLECTION && ev->change != MEMORY_CHECK) {
 		struct string_ref stack = intern_tables(m->stacks)->strings[ev->stack];
 
 		memcpy(frames, stack.data, stack.len);
@@ -347,6 +348,17 @@ size_t process_pages_ask(const struct process *p, bool all, uint64_t *pos, uint6
 	return p->memory ? page_book_ask(p->memory->pages, all, pos, addrs, max) : 0;
 }
 
+size_t process_contents_ask(const struct process *p, bool again, uint64_t now_ns, uint64_t *addrs,
+			    size_t max)
+{
+	struct process_memory *m = p->memory;
+
+	if (!m)
+		return 0;
+	return again ? page_book_ask_again(m->pages, &m->round.look_pos, addrs, max) :
+		       page_book_ask_soon(m->pages, now_ns, addrs, max);
+}
+
 bool process_pages_due(const struct process *p)
 {
 	return p->memory && (p->memory->round.touched || p->stats.held_bytes ||
@@ -414,6 +426,11 @@ int process_pages_take(struct process *p, const struct page_answer *answer)
 		return -EBADMSG;
 	if (answer->err && answer->err != -EACCES)
 		return 0;	/* not an error: process_pages_end() follows */
+	if (answer->contents) {
+		err = page_book_take_contents(p->memory->pages, answer->tag == PAGES_SOON,
+					      answer->contents, answer->cnt, answer->read_ns);
+		return process_without_memory(p, 0, err);
+	}
 	p->memory->asked_ns = answer->asked_ns;
 	err = answer->err ? page_book_deny(p->memory->pages) : take_page_states(p->memory, answer);
 	if (!err && answer->tag == PAGES_LAST) {
@@ -425,6 +442,25 @@ int process_pages_take(struct process *p, const struct page_answer *answer)
 	return process_without_memory(p, 0, err);
 }
 
+static int emit_fates(struct process *p)
+{
+	struct stack_fate *list;
+	size_t cnt, i;
+	int err = page_book_fates(p->memory->pages, &list, &cnt);
+
+	for (i = 0; !err && i < cnt; i++) {
+		struct memory_event ev = {
+			.change = MEMORY_FATE, .time_us = p->memory->last_us,
+			.stack = list[i].stack,
+			.fate = { list[i].pages, list[i].own, list[i].reused, list[i].unused },
+		};
+
+		err = process_memory_emit(p, &ev);
+	}
+	free(list);
+	return err;
+}
+
 int process_pages_end(struct process *p)
 {
 	int err;
@@ -432,7 +468,9 @@ int process_pages_end(struct process *p)
 	if (!p->memory)
 		return 0;
 	err = page_book_end(p->memory->pages);
+	if (!err)
+		err = end_check(p, true);
 	if (!err && p->memory->blocks)
 		err = process_blocks_end(p->memory->blocks, now_ns());
-	return process_without_memory(p, 0, err ? err : end_check(p, true));
+	return process_without_memory(p, 0, err ? err : emit_fates(p));
 }

@@ -145,12 +145,23 @@ static void count_unreadable(struct search *s, const struct proc_info *who, int 
 		  *found->why ? found->why : strerror(-err));
 }
 
+/* Calls each(). err: of discovery_inspect(): 0, -ENOTSUP or -EAGAIN. */
+static int show_python(struct search *s, const struct proc_info *who, int err,
+		       const struct discovered *found)
+{
+	struct python p;
+
+	describe_python(s, who, &p);
+	python_describe(&p, err, found);
+	p.found = err ? NULL : found;
+	return s->each(s->ctx, &p);
+}
+
 static int list_if_python(void *ctx, pid_t tgid)
 {
 	struct search *s = ctx;
 	struct discovered found;
 	struct proc_info who;
-	struct python p;
 	int err;
 
 	if (proc_info_read(tgid, &who) || who.stat.kernel_thread || inspector_is_worker(&who))
@@ -164,10 +175,8 @@ static int list_if_python(void *ctx, pid_t tgid)
 		count_unreadable(s, &who, err, &found);
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
-	describe_python(s, &who, &p);
-	python_describe(&p, err, &found);
 	s->counts->pythons++;
-	return s->each(s->ctx, &p);
+	return show_python(s, &who, err, &found);
 }
 
 int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
@@ -179,6 +188,55 @@ int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 
 	memset(counts, 0, sizeof(*counts));
 	err = s.discovery ? proc_each(list_if_python, &s) : -ENOMEM;
+	discovery_free(s.discovery);
+	reader_end();
+	inspector_end();
+	return err;
+}
+
+/* The first Python process that a process has started. */
+struct below {
+	struct search *s;
+	pid_t ancestor, found;
+};
+
+static int find_below(void *ctx, pid_t tgid)
+{
+	struct below *b = ctx;
+	struct discovered found;
+	struct proc_info who;
+	int err;
+
+	if (tgid == b->ancestor || !proc_descends_from(tgid, b->ancestor) ||
+	    proc_info_read(tgid, &who))
+		return 0;
+	err = inspect_process(b->s, &who, &found);
+	if (err && err != -EAGAIN && err != -ENOTSUP)
+		return 0;
+	b->found = tgid;
+	return 1;
+}
+
+int pythons_find(struct identities *ids, pid_t tgid, pid_t *below, char why[DISCOVERY_WHY_MAX],
+		 int (*each)(void *ctx, const struct python *p), void *ctx)
+{
+	struct search s = { discovery_new(), TRIES_AGAIN, ids, .each = each, .ctx = ctx };
+	struct below b = { &s, tgid, 0 };
+	struct discovered found = { .why = "" };
+	struct proc_info who;
+	int err = s.discovery ? proc_info_read(tgid, &who) : -ENOMEM;
+
+	*why = '\0';
+	if (!err && who.stat.kernel_thread)
+		err = -ENOENT;
+	else if (!err)
+		err = inspect_process(&s, &who, &found);
+	if (err == -ENOENT)
+		proc_each(find_below, &b);
+	snprintf(why, DISCOVERY_WHY_MAX, "%s", found.why);
+	*below = b.found;
+	if (!err || err == -ENOTSUP || err == -EAGAIN)
+		err = show_python(&s, &who, err, &found);
 	discovery_free(s.discovery);
 	reader_end();
 	inspector_end();

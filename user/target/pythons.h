@@ -41,6 +41,9 @@ struct python {
 	char why[DISCOVERY_WHY_MAX];	/* the reason if it is not profilable; else "" */
 	char remark[DISCOVERY_WHY_MAX];	/* about a process that is profilable; "": none */
 	char held[HELD_BY_BYTES];	/* held_by_words() */
+	/* For each(), and valid only in it: what is needed to read its objects. NULL: that was
+	 * not found */
+	const struct discovered *found;
 };
 
 struct pythons_counts {
@@ -57,6 +60,15 @@ struct proc_filter_eval;
  */
 int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,
+		 int (*each)(void *ctx, const struct python *p), void *ctx);
+
+/*
+ * The same for one process, whatever the conditions. Returns the result of each(). -ESRCH: no such
+ * process; -ENOENT: it is not Python, and *below is the pid of the first Python process that it has
+ * started, 0: none. Other -errno: it could not be inspected; why has the reason, hostile bytes are
+ * escaped.
+ */
+int pythons_find(struct identities *ids, pid_t tgid, pid_t *below, char why[DISCOVERY_WHY_MAX],
 		 int (*each)(void *ctx, const struct python *p), void *ctx);
 
 #endif

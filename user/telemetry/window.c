@@ -33,6 +33,9 @@ const struct window_kind_names window_kinds[WINDOW_KIND_CNT] = {
 	/* The names in Go's heap profiles, which tools know. */
 	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false, "memory" },
 	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false, "memory" },
+	/* Not Go's inuse_space: that is memory by stack, with which types must not be mixed. */
+	[WINDOW_HEAP_OBJECTS] = { "heap_objects", "count", false, "heap" },
+	[WINDOW_HEAP_SPACE] = { "heap_space", "bytes", false, "heap" },
 };
 
 const struct window_limits window_limits_default = {
@@ -306,6 +309,17 @@ static enum window_other add_stack(struct window *w, struct share *share, uint32
 	return WINDOW_OTHER_CNT;
 }
 
+/* The number of the stack with this key, which is added if it is new. */
+static enum window_other number_stack(struct window *w, struct share *share,
+				      const struct stack_key *key, uint32_t *stack)
+{
+	uint32_t hash = (uint32_t)hash_secret(w->seed, key->ids, key->bytes);
+
+	if (hash_index_find(&w->stack_index, hash, stack_equal, stacks_of(w), key, stack))
+		return WINDOW_OTHER_CNT;
+	return add_stack(w, share, hash, key, stack);
+}
+
 static enum window_other find_stack(struct window *w, struct window_map *map,
 				    struct share *share, const struct event *ev,
 				    uint32_t *stack)
@@ -313,14 +327,23 @@ static enum window_other find_stack(struct window *w, struct window_map *map,
 	uint8_t ids[EVENT_MAX_FRAMES * WINDOW_CODE_BYTES_MAX + WINDOW_CODE_BEYOND];
 	struct stack_key key = { w->ids.b.data, ids, 0 };
 	enum window_other cause = translate_stack(w, map, share, ev, ids, &key.bytes);
-	uint32_t hash;
 
-	if (cause != WINDOW_OTHER_CNT)
-		return cause;
-	hash = (uint32_t)hash_secret(w->seed, ids, key.bytes);
-	if (hash_index_find(&w->stack_index, hash, stack_equal, stacks_of(w), &key, stack))
-		return WINDOW_OTHER_CNT;
-	return add_stack(w, share, hash, &key, stack);
+	return cause != WINDOW_OTHER_CNT ? cause : number_stack(w, share, &key, stack);
+}
+
+/* The same for a name instead of a stack. */
+static enum window_other find_named(struct window *w, struct share *share, const char *name,
+				    uint32_t *stack)
+{
+	uint8_t ids[WINDOW_CODE_BYTES_MAX + WINDOW_CODE_BEYOND];
+	struct stack_key key = { w->ids.b.data, ids, 0 };
+	uint32_t code;
+	int err = window_names_synthetic(w->names, &share->names, name, &code);
+
+	if (err)
+		return cause_of(err);
+	key.bytes = (uint32_t)(put_code(ids, code) - ids);
+	return number_stack(w, share, &key, stack);
 }
 
 static bool sample_equal(const void *samples, uint32_t id, const void *key)
@@ -410,11 +433,10 @@ static uint32_t find_series(struct window *w, const struct window_place *at)
 	return service * WINDOW_KIND_CNT + at->kind;
 }
 
-/* The event's value in the series' unit. */
-static uint64_t value_of(struct window_series *s, const struct event *ev,
-			 const struct window_place *at)
+/* The value of this weight in the series' unit. */
+static uint64_t value_of(struct window_series *s, uint64_t weight, const struct window_place *at)
 {
-	uint64_t value = mul_capped(ev->weight, at->mul);
+	uint64_t value = mul_capped(weight, at->mul);
 
 	if (at->div < 2)
 		return value;
@@ -423,12 +445,16 @@ static uint64_t value_of(struct window_series *s, const struct event *ev,
 	return value / at->div;
 }
 
-void window_add(struct window *w, struct window_map *map, const struct event *ev,
-		const struct window_place *at)
+static struct share *share_of(struct window *w, const struct window_place *at)
 {
-	struct share *share = &w->shares[at->owner < w->limits.services ? at->owner : 0];
-	struct window_sample key = { .link = at->link, .next = WINDOW_NONE };
-	enum window_other cause;
+	return &w->shares[at->owner < w->limits.services ? at->owner : 0];
+}
+
+/* Adds a weight to a stack, or if there is none, for this cause, to <other>. */
+static void add_weight(struct window *w, enum window_other cause, uint32_t stack, uint64_t weight,
+		       const struct window_place *at)
+{
+	struct window_sample key = { .stack = stack, .link = at->link, .next = WINDOW_NONE };
 	struct window_series *s;
 	struct window_sample *sample;
 	uint64_t value;
@@ -436,12 +462,11 @@ void window_add(struct window *w, struct window_map *map, const struct event *ev
 
 	key.series = find_series(w, at);
 	s = &w->series[key.series];
-	value = value_of(s, ev, at);
+	value = value_of(s, weight, at);
 	s->value = add_capped(s->value, value);
 	s->samples = add_capped(s->samples, at->samples);
-	cause = find_stack(w, map, share, ev, &key.stack);
 	if (cause == WINDOW_OTHER_CNT)
-		cause = find_sample(w, share, &key, &number);
+		cause = find_sample(w, share_of(w, at), &key, &number);
 	if (cause != WINDOW_OTHER_CNT) {
 		w->others[cause] = add_capped(w->others[cause], at->samples);
 		s->other_value = add_capped(s->other_value, value);
@@ -451,6 +476,24 @@ void window_add(struct window *w, struct window_map *map, const struct event *ev
 	sample = &samples_of(w)[number];
 	sample->value = add_capped(sample->value, value);
 	sample->samples = add_capped(sample->samples, at->samples);
+}
+
+void window_add(struct window *w, struct window_map *map, const struct event *ev,
+		const struct window_place *at)
+{
+	uint32_t stack = 0;
+	enum window_other cause = find_stack(w, map, share_of(w, at), ev, &stack);
+
+	add_weight(w, cause, stack, ev->weight, at);
+}
+
+void window_add_named(struct window *w, const char *name, uint64_t value,
+		      const struct window_place *at)
+{
+	uint32_t stack = 0;
+	enum window_other cause = find_named(w, share_of(w, at), name, &stack);
+
+	add_weight(w, cause, stack, value, at);
 }
 
 uint64_t window_begin_ns(const struct window *w)

@@ -23,6 +23,8 @@ enum window_kind {
 	WINDOW_EXCEPTION,	/* time in which an exception was handled or propagated */
 	WINDOW_ALLOC_SPACE,	/* bytes of memory touched for the first time */
 	WINDOW_INUSE_SPACE,	/* bytes of it still held at the window's end */
+	WINDOW_HEAP_OBJECTS,	/* Python objects, by their type, which is a stack of one frame */
+	WINDOW_HEAP_SPACE,	/* their bytes */
 	WINDOW_KIND_CNT
 };
 
@@ -112,6 +114,13 @@ struct window_place {
 /* Adds an event of the map's process. An event without frames has the stack <no frames>. */
 void window_add(struct window *w, struct window_map *map, const struct event *ev,
 		const struct window_place *at);
+
+/*
+ * Adds a value of something that has a name instead of a stack, such as a type of objects. name:
+ * any bytes, NUL-terminated.
+ */
+void window_add_named(struct window *w, const char *name, uint64_t value,
+		      const struct window_place *at);
 
 /* --- reading a window; all is valid until the next call that changes it ------------------- */
 

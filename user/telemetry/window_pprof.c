@@ -40,13 +40,15 @@ static int place_of(void *ctx, uint32_t frame, struct pprof_place *out)
 	return 0;
 }
 
-/* Bytes of memory stand for themselves. */
+/* Memory and objects stand for themselves. */
 static void set_file_period(const struct pprof *p, enum window_kind kind, struct pprof_head *h)
 {
 	const struct window_kind_names *cpu = &window_kinds[WINDOW_CPU];
 
-	if (kind == WINDOW_ALLOC_SPACE || kind == WINDOW_INUSE_SPACE) {
-		h->period_type = (struct pprof_type){ "space", window_kinds[kind].unit };
+	if (kind >= WINDOW_ALLOC_SPACE) {
+		h->period_type = (struct pprof_type){ kind < WINDOW_HEAP_OBJECTS ? "space" :
+						      window_kinds[kind].period,
+						      window_kinds[kind].unit };
 		h->period = 1;
 	} else {
 		h->period_type = (struct pprof_type){ cpu->type, cpu->unit };

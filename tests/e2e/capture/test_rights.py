@@ -267,6 +267,9 @@ def test_a_proc_that_hides_processes(of_a_user, scratch, out, python, env):
     done = succeeded(tachbpf("ps", "--json", prefix=HIDDEN, env=env))
     row, = [p for p in json.loads(done.stdout)["pythons"] if p["pid"] == of_a_user.pid]
     assert row["uid"] == ORDINARY and row["profilable"]
+    done = succeeded(tachbpf("top", "--json", "--once", "-i", "0.5", of_a_user.pid, prefix=HIDDEN, env=env))
+    row, = json.loads(done.stdout)["processes"]
+    assert row["pid"] == of_a_user.pid and row["rss_bytes"] > 1 << 20
 
 
 AS_USER = ["setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups"]

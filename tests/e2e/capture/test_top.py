@@ -144,6 +144,74 @@ def test_the_table(interpreter):
     assert two.count("hottest line, % of process") == 2 and "\033" not in two
 
 
+# Holds as many MiB as it is told; then, with a second number, so many bytes more every tenth of a second.
+HOLDS = """
+import sys, time
+held = [b"x" * 1048576 * int(sys.argv[1])]
+print(flush=True)
+while sys.argv[2:]:
+    held.append(b"x" * int(sys.argv[2]))
+    time.sleep(0.1)
+sys.stdin.read()
+"""
+
+
+class Holder:
+    def __init__(self, interpreter, *argv):
+        self.process = subprocess.Popen(interpreter.command("-c", HOLDS, *map(str, argv)), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+
+    def __enter__(self):
+        self.process.stdout.readline()
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def rss(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.interpreters("one")
+def test_memory(interpreter):
+    """That of the kernel, in JSON and in the table; what has the most can come first. They used no CPU time."""
+    with Holder(interpreter, 8) as small, Holder(interpreter, 96) as large:
+        window, = windows("-p", f"{small},{large}", "-n", "1", "-i", "0.3", "--sort", "rss")
+        table = succeeded(tachbpf("top", "--once", "-i", "0.3", "--sort", "rss", small, large)).stdout.splitlines()
+        expected = [rss(large), rss(small)]
+    rows = window["processes"]
+    assert [row["pid"] for row in rows] == [large, small]
+    assert [row["rss_bytes"] for row in rows] == pytest.approx(expected, abs=1 << 20)
+    assert all(row["rss_growth"] is None and row["since_start"]["rss_growth"] is None for row in rows)
+    at = table[1].index("rss")
+    assert table[1][at:].split()[:2] == ["rss", "rss/min"]
+    for line, pid, size in zip(table[2:], [large, small], expected):
+        assert int(line.split()[0]) == pid and line[at - 3:].split()[1] == "-", table
+        assert float(line[at - 3:].split()[0].rstrip("M")) == pytest.approx(size / 1048576, rel=0.06), table
+
+
+@pytest.mark.interpreters("one")
+def test_memory_that_grows(interpreter):
+    """Once it can be told from noise: then it is what the program has added, by its own clock within a fifth."""
+    with Holder(interpreter, 8, 1 << 20) as grows, Holder(interpreter, 8) as stays:
+        began, before = time.monotonic(), rss(grows)
+        top = subprocess.Popen([binary(), "top", "--json", "-i", "1", "--sort", "growth", "-p", f"{grows},{stays}"],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            window = until(top, lambda w: any(p["rss_growth"] for p in w["processes"]))
+            real = (rss(grows) - before) / (time.monotonic() - began) * 60
+            top.send_signal(signal.SIGINT)
+            assert top.wait(TIMEOUT) == 0, top.stderr.read()
+        finally:
+            kill(top)
+    first, second = window["processes"]
+    assert (first["pid"], second["pid"]) == (grows, stays) and second["rss_growth"] is None
+    assert first["rss_growth"]["bytes_per_min"] == pytest.approx(real, rel=0.2)
+    assert first["rss_growth"]["seconds"] > 10 and first["since_start"]["rss_growth"]
+
+
 HASHING = """
 import hashlib, sys, threading
 data = b"x" * 1000000
@@ -217,3 +285,4 @@ def test_wrong_command_lines():
     refused(tachbpf("top", "-a", "1"), "mutually exclusive", status=2)
     refused(tachbpf("top", "-i", "0.01"), "--interval", status=2)
     refused(tachbpf("top", "x"), "--pid 'x'", status=2)
+    refused(tachbpf("top", "--sort", "size"), "--sort 'size'", status=2)

@@ -154,7 +154,7 @@ static void runtime(void)
 	IS("interp_threads_head", threads.head);
 #if PY_VERSION_HEX < 0x030c0000
 	IS("interp_modules", modules);
-#elif PY_VERSION_HEX < 0x030e0000
+#else
 	IS("interp_modules", imports.modules);
 #endif
 	PRINT("type_cached_keys",

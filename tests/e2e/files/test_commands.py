@@ -457,7 +457,7 @@ def test_every_option_is_in_help_and_man_page():
     overview = good("--help")
     commands = re.findall(r"^  (\w+) +\S", overview.partition("\nCommands:\n")[2].split("\n\n")[0], re.M)
     assert commands[:2] == ["top", "dump"]       # what most people look for
-    assert {"record", "top", "dump", "open", "mem", "doctor", "gil", "ps", "agent", "completion", *COMMANDS, *WRITERS} == set(commands)
+    assert {"record", "top", "dump", "heap", "open", "mem", "doctor", "gil", "ps", "agent", "completion", *COMMANDS, *WRITERS} == set(commands)
     assert man.pop("agent") == set()      # it has a page of its own: test_the_page_has_all_options
     for command in set(commands) - {"agent"}:
         documented = man.pop(command) | general | (reading if command in READERS else set())

@@ -14,7 +14,7 @@ from command import good, refused, run
 from paths import binary
 from processes import TIMEOUT
 
-COMMANDS = {"record", "top", "dump", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
+COMMANDS = {"record", "top", "dump", "heap", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
             "recover", "doctor", "ps", "agent", "completion", "help"}
 
 # bash calls the function as it does when the user types a tab after the last word.

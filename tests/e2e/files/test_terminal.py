@@ -15,7 +15,7 @@ from command import good, on_terminal, raw_terminal, refused, run
 from paths import TESTS, binary
 from processes import TIMEOUT
 
-COMMANDS = ("record", "top", "dump", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
+COMMANDS = ("record", "top", "dump", "heap", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
             "recover", "doctor", "ps")
 CAPTURE = GOLDEN / "cpu_raw.bin"
 MEMORY = TESTS / "golden" / "mlyze" / "grown.mlyze"

@@ -85,6 +85,13 @@ class Agent(Recording):
             assert time.monotonic() < end, "the agent does not find the targets"
             time.sleep(0.05)
 
+    def wait_until(self, condition, timeout=TIMEOUT):
+        """Until it is true; what it asks may change at any time."""
+        end = time.monotonic() + timeout
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < end, self.said()
+            time.sleep(0.05)
+
     def metrics_text(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=TIMEOUT) as answer:
             return answer.read().decode()

@@ -22,7 +22,9 @@ except ImportError:
 COUNT, CPU, OFF_CPU = ("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")
 # The period's type where it is not the values' own; Pyroscope names a profile after it.
 MEMORY = ("memory", "bytes")
-PERIODS = {COUNT: CPU, ("alloc_space", "bytes"): MEMORY, ("inuse_space", "bytes"): MEMORY}
+HEAP_OBJECTS, HEAP_SPACE = ("heap_objects", "count"), ("heap_space", "bytes")
+PERIODS = {COUNT: CPU, ("alloc_space", "bytes"): MEMORY, ("inuse_space", "bytes"): MEMORY,
+           HEAP_OBJECTS: ("heap", "count"), HEAP_SPACE: ("heap", "bytes")}
 
 
 def signed(value):

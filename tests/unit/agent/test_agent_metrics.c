@@ -65,6 +65,9 @@ static void render(struct metrics_text *t)
 		  { .waiting = 4, .oldest_ns = 1700000000000000000, .last_status = 503 } },
 		{ "pyroscope", &counts[1], { .oldest_ns = 1900000000000000000 } },
 	};
+	static const struct agent_heap_counts heap = {
+		.results = { 12, [AGENT_HEAP_NO_POOLS] = 1 }, .cpu_ns = 250000000, .services = 3,
+	};
 	static const struct agent_metrics_files files[] = { { "tach", 1, 2, 3 } };
 	const struct agent_metrics m = {
 		.version = "0.1.0", .kernel = "6.1.0", .arch = "x86_64",
@@ -78,6 +81,7 @@ static void render(struct metrics_text *t)
 		.files = files, .file_cnt = ARRAY_SIZE(files),
 		.has_native = true, .native = { .frames = 5, .ends = { 3, [NATIVE_JIT] = 2 } },
 		.native_counts = { .tables = 7, .memory_bytes = 1 << 20 },
+		.heap = &heap, .heap_late_ns = 1500000000,
 		.has_spool = true, .killed_samples = 3, .spool_bytes = 4096,
 		.spool_limit_bytes = 256 << 20,
 	};
@@ -119,6 +123,10 @@ static void test_values(void **state)
 	has(text, "\ntachbpf_agent_budget_cpu_ratio 0.005\n");
 	has(text, "\ntachbpf_agent_cpu_seconds_total{part=\"main\"} 1.5\n");
 	has(text, "\ntachbpf_agent_resident_memory_bytes{part=\"workers\"} 8388608\n");
+	has(text, "\ntachbpf_agent_heap_censuses_total{result=\"taken\"} 12\n");
+	has(text, "\ntachbpf_agent_heap_censuses_total{result=\"no_pools\"} 1\n");
+	has(text, "\ntachbpf_agent_heap_cpu_seconds_total 0.25\n");
+	has(text, "\ntachbpf_agent_heap_late_seconds 1.5\n");
 	has(text, "\ntachbpf_agent_exporter_sent_samples_total{exporter=\"otlp\"} 30\n");
 	has(text, "\ntachbpf_agent_exporter_retries_total{exporter=\"pyroscope\"} 3\n");
 	has(text, "\ntachbpf_agent_exporter_queue_requests{exporter=\"otlp\"} 4\n");

@@ -210,9 +210,11 @@ static void test_types(void **state)
 					"gil_wait:gil_wait:nanoseconds:gil_wait:nanoseconds\n"
 					"exception:exception:nanoseconds:exception:nanoseconds\n"
 					"memory:alloc_space:bytes:memory:bytes\n"
-					"memory:inuse_space:bytes:memory:bytes\n");
+					"memory:inuse_space:bytes:memory:bytes\n"
+					"heap:heap_objects:count:heap:count\n"
+					"heap:heap_space:bytes:heap:bytes\n");
 	assert_int_equal(seen.taken, 2 * WINDOW_KIND_CNT);
-	assert_int_equal(seen.value, 2 * (10 + 11 + 12 + 13 + 14 + 15));
+	assert_int_equal(seen.value, 2 * (10 + 11 + 12 + 13 + 14 + 15 + 16 + 17));
 	assert_int_equal(seen.sum, seen.value);
 	window_free(w);
 }

@@ -58,11 +58,22 @@ static void write_events(struct mlyze_test *m, bool recorded)
 	}
 }
 
+/* Of f() at line 11, the first stack: three quarters are others' now. Of line 10 too little. */
+static void write_fates(struct mlyze_test *m)
+{
+	mark(m, START + 5 * MINUTE, "tachbpf fate stack=0 pages=8 own=100 reused=250 unused=50");
+	mark(m, START + 5 * MINUTE, "tachbpf fate stack=1 pages=2 own=0 reused=20 unused=0");
+	mark(m, START + 5 * MINUTE, "tachbpf fate stack=2 pages=9 own=0 reused=2000 unused=0");
+	mark(m, START + 5 * MINUTE, "tachbpf fate pages=9 own=0 reused=2000 unused=0");
+}
+
 static struct file file_new(bool recorded)
 {
 	struct file f = { .m = mlyze_test_new(START) };
 
 	write_events(&f.m, recorded);
+	if (recorded)
+		write_fates(&f.m);
 	mlyze_test_open(&f.m);
 	assert_int_equal(mlyze_notes_read(f.m.file, &f.notes), 0);
 	return f;
@@ -182,6 +193,63 @@ static void test_range(void **state)
 	file_free(&a);
 }
 
+/* The contents of the row with this many bytes allocated. */
+static struct memory_contents contents_of(const struct memory_list *list, uint64_t allocated)
+{
+	size_t i;
+
+	for (i = 0; i < list->cnt; i++)
+		if (list->rows[i].sums.allocated == allocated)
+			return list->rows[i].contents;
+	fail();
+	return (struct memory_contents){ 0 };
+}
+
+static void test_what_is_reused(void **state)
+{
+	struct file a = file_new(true), b = file_new(false);
+	struct memory_scope scope = { .by = MEM_BY_LINE, .intervals = 5 };
+	struct memory_rows *rows = memory_rows_new(MEM_BY_LINE);
+	struct memory_contents c, none = { 0 };
+	struct memory_list list;
+
+	(void)state;
+	add(rows, &a, &scope, &list);
+	c = contents_of(&list, 500);
+	assert_true(c.pages == 8 && c.own == 100 && c.reused == 250 && c.unused == 50);
+	assert_true(memory_reused_share(&c) == 0.75);
+	c = contents_of(&list, 250);
+	assert_int_equal(c.reused, 20);
+	assert_true(memory_reused_share(&c) < 0);	/* of two pages */
+	/* The third mark is of a stack that is not there, and the fourth of none. */
+	assert_int_equal(list.total.contents.pages, 10);
+	assert_true(memory_reuse_is_large(&list.total.contents));
+	memory_list_free(&list);
+	/* Another file says nothing of it; and what is there at the end, not earlier. */
+	add(rows, &b, &scope, &list);
+	assert_memory_equal(&list.total.contents, &none, sizeof(none));
+	assert_false(memory_reuse_is_large(&none));
+	memory_list_free(&list);
+	scope.to_us = START + 4 * MINUTE;
+	add(rows, &a, &scope, &list);
+	assert_memory_equal(&list.total.contents, &none, sizeof(none));
+	memory_list_free(&list);
+	memory_rows_free(rows);
+
+	rows = memory_rows_new(MEM_BY_PROCESS);
+	add(rows, &a, &(struct memory_scope){ .by = MEM_BY_PROCESS, .intervals = 5 }, &list);
+	assert_int_equal(list.rows[0].contents.pages, 10);
+	memory_list_free(&list);
+	memory_rows_free(rows);
+	rows = memory_rows_new(MEM_BY_THREAD);
+	add(rows, &a, &(struct memory_scope){ .by = MEM_BY_THREAD, .intervals = 5 }, &list);
+	assert_int_equal(list.rows[0].contents.pages, 0);
+	memory_list_free(&list);
+	memory_rows_free(rows);
+	file_free(&a);
+	file_free(&b);
+}
+
 static void test_what_the_kernel_counts(void **state)
 {
 	struct file a = file_new(true), b = file_new(false);
@@ -228,7 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_everything), cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_range), cmocka_unit_test(test_what_the_kernel_counts),
-		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_moments), cmocka_unit_test(test_what_is_reused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,8 @@ static struct top_cells cells(const char *program, const char *where, bool place
 			      const char *hottest)
 {
 	const char *const texts[TOP_CELLS] = {
-		"31933", "198.3", "99.1", "0.0", "2", "0", "3.11.7", program, where, hottest,
+		"31933", "198.3", "99.1", "0.0", "512M", "-", "2", "0", "3.11.7", program, where,
+		hottest,
 	};
 	struct top_cells made = { .placed = placed };
 	int i;
@@ -34,12 +35,14 @@ static void make_rows(struct top_cells rows[2], bool placed)
 			"proj.py:11 crunch, 100 %");
 }
 
+static enum top_sort sort;
+
 static char *line_at(struct top_cells rows[2], size_t columns, int which)
 {
 	struct top_layout layout;
 	char *line;
 
-	top_layout_make(&layout, rows, 2, columns);
+	top_layout_make(&layout, rows, 2, columns, sort);
 	line = top_layout_line(&layout, which < 0 ? NULL : &rows[which]);
 	assert_non_null(line);
 	return line;
@@ -78,7 +81,9 @@ static void test_the_program_at_each_width(void **state)
 			assert_shown(rows, widths[i], 0, "shop.py:6 pri");
 	}
 	assert_shown(rows, 80, 0, "shop.py:6 price, 95 %");
-	assert_shown(rows, 80, 0, "99.1");
+	assert_shown(rows, 80, 0, "512M");
+	assert_shown(rows, 120, 0, "99.1");
+	assert_shown(rows, 120, -1, "rss/min");
 	assert_shown(rows, 120, -1, "threads");
 	assert_shown(rows, 0, 1, "--loglevel=ERROR --concurrency 16  root");
 	assert_shown(rows, 0, -1, "hottest line, % of process");
@@ -98,7 +103,8 @@ static void test_the_container_at_each_width(void **state)
 		if (widths[i] != 40)
 			assert_shown(rows, widths[i], 0, "shop.py:6 pri");
 	}
-	assert_shown(rows, 80, 0, "99.1");
+	assert_shown(rows, 80, 0, "512M");
+	assert_shown(rows, 120, 0, "99.1");
 	free_rows(rows);
 }
 
@@ -111,13 +117,78 @@ static void test_no_line_is_too_long(void **state)
 
 	for (placed = 0; placed < 2; placed++) {
 		make_rows(rows, placed);
-		for (columns = 20; columns < 300; columns++)
-			for (i = -1; i < 2; i++)
-				assert_shown(rows, columns, i, "");
-		for (columns = 1; columns < 20; columns++)
-			free(line_at(rows, columns, 0));
+		for (sort = 0; sort < TOP_SORTS; sort++) {
+			for (columns = 20; columns < 300; columns++)
+				for (i = -1; i < 2; i++)
+					assert_shown(rows, columns, i, "");
+			for (columns = 1; columns < 20; columns++)
+				free(line_at(rows, columns, 0));
+		}
 		free_rows(rows);
 	}
+	sort = TOP_SORT_CPU;
+}
+
+/* What rows are sorted by is shown, too, if another column has to go. */
+static void test_the_column_of_the_sort_order(void **state)
+{
+	static const char *const headings[TOP_SORTS] = {
+		"cpu %", "gil %", "gc %", "rss", "rss/min", "threads", "lost", "pid",
+	};
+	static const size_t widths[] = { 60, 80, 120 };
+	struct top_cells rows[2];
+	int placed;
+	size_t i;
+
+	for (placed = 0; placed < 2; placed++) {
+		make_rows(rows, placed);
+		for (sort = 0; sort < TOP_SORTS; sort++)
+			for (i = 0; i < 3; i++)
+				assert_shown(rows, widths[i], -1, headings[sort]);
+		free_rows(rows);
+	}
+	sort = TOP_SORT_CPU;
+}
+
+/* Growth is marked where its column has no room. */
+static void test_growth(void **state)
+{
+	struct top_cells rows[2];
+	char *line;
+
+	make_rows(rows, false);
+	assert_shown(rows, 80, 1, " 512M  celery");
+	free(rows[1].text[TOP_GROWTH]);
+	rows[1].text[TOP_GROWTH] = strdup("+9.5M");
+	assert_shown(rows, 80, 1, " 512M↑  celery");
+	assert_shown(rows, 80, 0, " 512M  gunicorn");
+	assert_shown(rows, 120, 1, " 512M    +9.5M");
+	assert_shown(rows, 0, 1, " 512M    +9.5M");
+	free(rows[1].text[TOP_GROWTH]);
+	rows[1].text[TOP_GROWTH] = strdup("-9.5M");
+	assert_shown(rows, 80, 1, " 512M  celery");
+	line = line_at(rows, 60, 1);
+	assert_null(strstr(line, "512M"));
+	free(line);
+	free_rows(rows);
+}
+
+static void test_bytes(void **state)
+{
+	static const struct {
+		double bytes;
+		const char *text;
+	} cases[] = {
+		{ 0, "0K" }, { 4096, "4K" }, { 999 * 1024, "999K" }, { 999.6 * 1024, "1.0M" },
+		{ 1048576, "1.0M" }, { 9.94 * 1048576, "9.9M" }, { 9.96 * 1048576, "10M" },
+		{ 999.4 * 1048576, "999M" }, { 1073741824.0, "1.0G" }, { 0x1p44, "16T" },
+		{ 0x1p60, "1024P" },
+	};
+	char out[16];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(top_bytes(cases[i].bytes, out), cases[i].text);
 }
 
 /* Losses have their column as soon as there are any. */
@@ -174,6 +245,9 @@ int main(void)
 		cmocka_unit_test(test_the_program_at_each_width),
 		cmocka_unit_test(test_the_container_at_each_width),
 		cmocka_unit_test(test_no_line_is_too_long),
+		cmocka_unit_test(test_the_column_of_the_sort_order),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_parts_that_fit),
 		cmocka_unit_test(test_percent_of_one_cpu),

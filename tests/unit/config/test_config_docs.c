@@ -56,6 +56,7 @@ static void test_the_table(void **state)
 static const char everything[] =
 	"rate: 1000\nwindow: 1500ms\nmodes: [cpu, offcpu, gil, exception]\nmin_wait: 250us\n"
 	"memory: {every: 1MiB, interval: 1m}\n"
+	"heap: {every: 1m, processes: 2, cpu: 2%}\n"
 	"event: cycles\nprobability: 0.125\nnative_threads: no\nnative: full\n"
 	"debuginfod: ['https://a', 'http://b:8002/c']\n"
 	"trace_context: true\nthread_names: true\nasync: true\nlog_level: debug\n"

@@ -181,7 +181,7 @@ static void test_bad_values(void **state)
 		{ "window: 2 weeks", "a.yaml:1:9: invalid window '2 weeks': expected 1s to 1h" },
 		{ "probability: 0", "a.yaml:1:14: invalid probability '0': expected 0.0001 to 1" },
 		{ "modes: [cpu, wall]", "a.yaml:1:14: invalid modes 'wall': expected cpu, offcpu, "
-		  "gil, exception or memory" },
+		  "gil, exception, memory or heap" },
 		{ "trace_context: maybe", "a.yaml:1:16: invalid trace_context 'maybe': expected "
 		  "true or false" },
 		{ "spool: {size: 1PiB}", "a.yaml:1:15: invalid spool.size '1PiB': expected 1MiB to "
@@ -218,6 +218,11 @@ static void test_bad_values(void **state)
 		  "64KiB to 1GiB" },
 		{ "memory: {interval: 100ms}", "a.yaml:1:20: invalid memory.interval '100ms': "
 		  "expected 1s to 1h" },
+		{ "heap: {every: 100ms}", "a.yaml:1:15: invalid heap.every '100ms': expected 1s to "
+		  "1d" },
+		{ "heap: {cpu: 0}", "a.yaml:1:13: invalid heap.cpu '0': expected 0.01 to 100%" },
+		{ "heap: {processes: 65}", "a.yaml:1:19: invalid heap.processes '65': expected 1 "
+		  "to 64" },
 		{ "budget: {min_rate: 20}", "a.yaml:1:20: budget.min_rate is higher than rate" },
 		{ "retry: {initial: 2m}", "a.yaml:1:18: retry.initial is longer than retry.max" },
 	};

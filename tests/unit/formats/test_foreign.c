@@ -59,6 +59,7 @@ static const struct {
 	{ TEXT("{\"type\":\"meta\",\"v\":0,\"sample_interval_usec\":1}\n{}\n"), "jsonl", ".tach" },
 	{ TEXT("{\"duration_s\":1,\"processes\":[]}"), "tachbpf's summary of a recording",
 	  "directory" },
+	{ TEXT("{\"heap_census\":1,\"processes\":[]}"), "a census of a heap", "tachbpf diff A B" },
 	{ TEXT("{\"a\":[1]}"), "JSON, but not speedscope's", "--input-format help" },
 };
 

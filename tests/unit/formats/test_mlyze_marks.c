@@ -42,7 +42,7 @@ static void test_each_word(void **state)
 		{ MARK_RECORDING, "tachbpf recording" }, { MARK_PROCESS, "tachbpf process" },
 		{ MARK_THREAD, "tachbpf thread" },	 { MARK_CHECK, "tachbpf check" },
 		{ MARK_GC, "tachbpf gc" },		 { MARK_LOST, "tachbpf lost" },
-		{ MARK_END, "tachbpf end" },
+		{ MARK_END, "tachbpf end" },		 { MARK_FATE, "tachbpf fate" },
 	};
 	struct mlyze_mark_text t;
 	size_t i;

@@ -38,10 +38,13 @@ static void test_all_marks(void **state)
 		"tachbpf gc generation=9 runs=1", "tachbpf lost cause=a_b cnt=3",
 		"tachbpf lost cause=a_b cnt=4", "tachbpf lost cause=A cnt=4",
 		"tachbpf end exited=1",
+		"tachbpf fate stack=3 pages=4 own=1 reused=2 unused=18446744073709551615",
+		"tachbpf fate stack=x",
 	};
 	struct read r = read_marks(marks, ARRAY_SIZE(marks), 1);
 	const struct mlyze_notes *n = &r.notes;
 	const struct mlyze_check *checks;
+	const struct mlyze_fate *fates;
 	size_t cnt;
 
 	(void)state;
@@ -64,7 +67,12 @@ static void test_all_marks(void **state)
 	assert_true(n->uncollectable == 6 && n->collecting_us == 7);
 	assert_int_equal(n->loss_cnt, 1);
 	assert_int_equal(n->losses[0].cnt, 7);
-	assert_int_equal(n->end_us, 110);
+	fates = mlyze_notes_fates(n, &cnt);
+	assert_int_equal(cnt, 2);
+	assert_true(fates[0].stack == 3 && fates[0].pages == 4 && fates[0].own == 1 &&
+		    fates[0].reused == 2 && fates[0].unused == INT64_MAX);
+	assert_true(fates[1].stack == UINT64_MAX && !fates[1].own);
+	assert_int_equal(n->end_us, 112);
 	read_free(&r);
 }
 

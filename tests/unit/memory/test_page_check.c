@@ -31,6 +31,7 @@
 static struct page_check *check;
 static struct page_answer last;
 static struct page_state states[PAGE_CHECK_MAX];
+static struct page_content contents[PAGE_LOOK_MAX];
 static unsigned int answers;
 static size_t page;
 
@@ -38,8 +39,11 @@ static void keep(void *ctx, const struct page_answer *a)
 {
 	last = *a;
 	assert_in_range(a->cnt, 0, PAGE_CHECK_MAX);
-	if (a->cnt)
+	assert_true(!a->states != !a->contents);
+	if (a->cnt && a->states)
 		memcpy(states, a->states, a->cnt * sizeof(*states));
+	else if (a->cnt)
+		memcpy(contents, a->contents, a->cnt * sizeof(*contents));
 	answers++;
 }
 
@@ -69,7 +73,7 @@ static void ask_about(pid_t tgid, uint64_t start_ns, const uint64_t *addrs, size
 {
 	unsigned int before = answers;
 
-	assert_int_equal(page_check_ask(check, tgid, start_ns, 5, addrs, cnt), 0);
+	assert_int_equal(page_check_ask(check, tgid, start_ns, 5, PAGES_THERE, addrs, cnt), 0);
 	assert_int_equal(page_check_open(check), 1);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(answers, before + 1);
@@ -289,11 +293,11 @@ static void test_bounds(void **state)
 	uint64_t start = start_of(getpid());
 	unsigned int i;
 
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, addrs, PAGE_CHECK_MAX + 1),
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, PAGE_CHECK_MAX + 1),
 			 -EINVAL);
 	for (i = 0; i < PAGE_CHECK_OPEN_MAX; i++)
-		assert_int_equal(page_check_ask(check, getpid(), start, i, addrs, 1), 0);
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, addrs, 1), -EAGAIN);
+		assert_int_equal(page_check_ask(check, getpid(), start, i, PAGES_THERE, addrs, 1), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, 1), -EAGAIN);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(answers, PAGE_CHECK_OPEN_MAX);
 	assert_int_equal(last.tag, PAGE_CHECK_OPEN_MAX - 1);
@@ -337,13 +341,13 @@ static void test_the_worker_is_killed(void **state)
 	ask(NULL, 0);
 	pid = find_worker();
 	kill(pid, SIGSTOP);
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	kill(pid, SIGKILL);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(page_check_open(check), 0);
 	assert_int_equal(answers, 1);
 	/* It is started again after a second. */
-	while ((err = page_check_ask(check, getpid(), start, 5, NULL, 0)) == -EAGAIN)
+	while ((err = page_check_ask(check, getpid(), start, 5, PAGES_THERE, NULL, 0)) == -EAGAIN)
 		usleep(10000);
 	assert_int_equal(err, 0);
 	page_check_settle(check, WAIT_MS);
@@ -356,7 +360,7 @@ static void test_an_answer_waits_for_what_was_before_it(void **state)
 	uint64_t start = start_of(getpid()), before = now_ns();
 	int i;
 
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	for (i = 0; i < 50; i++) {
 		usleep(10000);
 		page_check_poll(check, before);
@@ -374,15 +378,48 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 
 	ask(NULL, 0);
 	kill(find_worker(), SIGSTOP);	/* as one that waits for a map that nobody gives back */
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), 0);
 	while (page_check_open(check)) {
 		usleep(10000);
 		page_check_poll(check, UINT64_MAX);
 	}
 	assert_int_equal(answers, 1);
 	/* The process is not asked about for a while; another one is. */
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), -ETIMEDOUT);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), -ETIMEDOUT);
 	ask_about(getppid(), 0, NULL, 0);
+}
+
+/* The page is a pool of pymalloc, with 15 blocks of 256 bytes in use; the next one is nobody's. */
+static void test_what_is_in_pages(void **state)
+{
+	const uint32_t head[] = { 15, 0, 0, 0, 0, 0, 0, 0, 0, 15, 48 + 15 * 256, 4096 - 256 };
+	uint8_t *at = map_private(3);
+	const uint64_t addrs[] = { (uintptr_t)at, (uintptr_t)at + page, (uintptr_t)at + 2 * page };
+	unsigned int before = answers, i;
+
+	if (page != 4096 || !is_root())
+		skip();
+	memcpy(at, head, sizeof(head));
+	for (i = 0; i < 15; i++)
+		at[48 + i * 256] = 1;
+	at[page] = 1;
+	assert_int_equal(page_check_ask(check, getpid(), start_of(getpid()), 5, PAGES_CONTENTS,
+					addrs, 3), 0);
+	page_check_settle(check, WAIT_MS);
+	assert_int_equal(answers, before + 1);
+	assert_int_equal(last.err, 0);
+	assert_int_equal(last.cnt, 3);
+	assert_true(last.read_ns >= last.asked_ns);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(contents[i].addr, addrs[i]);
+		assert_int_equal(page_content_given(&contents[i]), i ? 0 : 15);
+	}
+	assert_int_equal(page_check_ask(check, getpid(), 0, 0, PAGES_CONTENTS, addrs,
+					PAGE_LOOK_MAX + 1), -EINVAL);
+	/* It was not read, so it is still not there. */
+	ask(addrs, 3);
+	assert_int_equal(states[2].kind, PAGE_GONE);
+	munmap(at, 3 * page);
 }
 
 int main(void)
@@ -394,6 +431,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_the_page_of_zeros, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_huge_pages_and_their_neighbours, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_in_pages, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_amounts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_pages_of_a_question, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_addresses_of_nobody, set_up, tear_down),

@@ -102,6 +102,14 @@ static void collection(struct process *p)
 	assert_int_equal(memory(p, &ev), 0);
 }
 
+static void fate(struct process *p, uint32_t stack)
+{
+	struct memory_event ev = { .change = MEMORY_FATE, .time_us = now_ns() / 1000,
+				   .stack = stack, .fate = { 2, 10, 20, 30 } };
+
+	assert_int_equal(memory(p, &ev), 0);
+}
+
 static void end(struct process *p, bool exited)
 {
 	assert_int_equal(observer->ops->end(observer, p, exited ? now_ns() : 0), 0);
@@ -250,6 +258,8 @@ static void test_a_file_and_its_marks(void **state)
 	freed(p, 0x10000);
 	collection(p);
 	check(p, 1131072);
+	fate(p, 0);
+	fate(p, 9);	/* a stack that is not in the file */
 	process_add_lost(p, 700, LOSS_ALLOCS_RING_FULL, 3);
 	end(p, true);
 	assert_true(is_there(FILE_NAME) && !is_there(FILE_NAME ".events"));
@@ -263,6 +273,7 @@ static void test_a_file_and_its_marks(void **state)
 		"thread n=0 tid=700\nalloc 0 0\nthread n=1 tid=701\nalloc 1 1\nfree\n"
 		"gc generation=2 runs=3 uncollectable=1 duration_us=800\ngc 90\n"
 		"check rss_anon=1131072 swapped=5 held=565536 unchecked=0\n"
+		"fate stack=1 pages=2 own=10 reused=20 unused=30\n"
 		"lost cause=allocs_ring_full cnt=3\nend exited=1\n");
 	assert_int_equal(stats.total.allocated, 131072);
 	assert_int_equal(stats.total.live, 65536);
@@ -271,6 +282,10 @@ static void test_a_file_and_its_marks(void **state)
 	assert_int_equal(number(doc, "processes.0.rss_anon_begin"), 1000000);
 	assert_int_equal(number(doc, "processes.0.rss_anon_end"), 1131072);
 	assert_int_equal(number(doc, "processes.0.collections"), 3);
+	assert_int_equal(number(doc, "processes.0.pages_looked_at"), 4);
+	assert_int_equal(number(doc, "processes.0.own_bytes"), 20);
+	assert_int_equal(number(doc, "processes.0.reused_bytes"), 40);
+	assert_int_equal(number(doc, "memory.unused_bytes"), 60);
 	assert_int_equal(number(doc, "memory.every_bytes"), 65536);
 	assert_int_equal(number(doc, "files"), 1);
 	free(doc);

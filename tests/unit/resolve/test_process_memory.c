@@ -30,7 +30,7 @@ static int keep(struct observer *o, struct process *of, const struct memory_even
 	if (kept_cnt >= KEPT_MAX)
 		return 0;
 	kept[kept_cnt].ev = *ev;
-	if (ev->change == MEMORY_ALLOC || ev->change == MEMORY_FREE) {
+	if (ev->change != MEMORY_COLLECTION && ev->change != MEMORY_CHECK) {
 		assert_in_range(ev->nframes, 1, EVENT_MAX_FRAMES);
 		for (i = 0; i < ev->nframes; i++)
 			assert_in_range(ev->frames[i], 0, process_tables(p)->frame_cnt - 1);
@@ -312,6 +312,53 @@ static void test_the_end(void **state)
 	end();
 }
 
+/* A page in one malloc'ed block, by the hash of its address. */
+static void look(enum pages_tag tag, uint64_t addr, uint32_t block)
+{
+	struct page_content c = { .addr = addr };
+	struct page_answer a = { .tgid = getpid(), .what = PAGES_CONTENTS, .tag = tag, .cnt = 1,
+				 .contents = &c, .asked_ns = now, .read_ns = now + 1 };
+	unsigned int i;
+
+	for (i = 0; i < PAGE_PLACES; i++) {
+		c.states[i] = PLACE_MALLOC;
+		c.marks[i].id = block;
+	}
+	assert_int_equal(process_pages_take(p, &a), 0);
+}
+
+static void test_what_became_of_pages(void **state)
+{
+	uint64_t addrs[4];
+	unsigned int i;
+
+	begin_memory();
+	for (i = 1; i <= 3; i++) {
+		stack(7, 3, i > 1 ? 10 : 11);
+		fault(i * PAGE);
+		assert_int_equal(process_contents_ask(p, false, now, addrs, 4), 1);
+		look(PAGES_SOON, i * PAGE, 5);
+		answer_one(i * PAGE, PAGE_ANON);
+	}
+	assert_int_equal(process_contents_ask(p, true, now, addrs, 4), 3);
+	look(PAGES_AGAIN, PAGE, 5);
+	look(PAGES_AGAIN, 2 * PAGE, 5);
+	look(PAGES_AGAIN, 3 * PAGE, 6);
+	assert_int_equal(kept_cnt, 3);
+	assert_int_equal(process_pages_end(p), 0);
+	assert_int_equal(kept_cnt, 5);
+	for (i = 3; i < 5; i++) {
+		const struct memory_fate *f = &kept[i].ev.fate;
+		struct event ev = frames_of(i);
+
+		assert_int_equal(kept[i].ev.change, MEMORY_FATE);
+		check_stack(&ev, 3, i == 3 ? 11 : 10);
+		assert_true(f->pages == i - 2 && f->own == WEIGHT && !f->unused);
+		assert_int_equal(f->reused, i == 3 ? 0 : WEIGHT);
+	}
+	end();
+}
+
 static void test_moved(void **state)
 {
 	struct raw_moved moved = { .h.kind = RAW_MOVED, .addr = PAGE, .bytes = 4 * PAGE,
@@ -389,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_a_check_does_not_wait_for_long),
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_the_end),
+		cmocka_unit_test(test_what_became_of_pages),
 		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_an_observer_that_fails),
 		cmocka_unit_test(test_too_many_stacks),

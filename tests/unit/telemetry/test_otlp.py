@@ -52,7 +52,7 @@ class Windows(unittest.TestCase):
         for line in (self.top / f"{name}.totals").read_text().splitlines():
             service, kind, value, samples = line.split()
             if pprof or kind != "cpu":
-                unit = "bytes" if kind.endswith("_space") else "nanoseconds"
+                unit = "bytes" if kind.endswith("_space") else "count" if kind == "heap_objects" else "nanoseconds"
                 totals[f"service-{service}", (kind, unit)] = int(value)
             if kind == "cpu":
                 totals[f"service-{service}", COUNT_TYPE] = int(samples if pprof else value)
@@ -195,8 +195,10 @@ class Windows(unittest.TestCase):
                 _, service, kind = path.stem.split("-")
                 p = Pprof(path)
                 self.assertEqual(p.default_type, kind)
-                self.assertEqual((p.period_type, p.period), (("space", "bytes"), 1)
-                                 if kind.endswith("_space") else (CPU_TYPE, 52631579))
+                periods = {"alloc_space": ("space", "bytes"), "inuse_space": ("space", "bytes"),
+                           "heap_space": ("heap", "bytes"), "heap_objects": ("heap", "count")}
+                self.assertEqual((p.period_type, p.period), (periods[kind], 1) if kind in periods else
+                                 (CPU_TYPE, 52631579))
                 for stack, values, labels in p.samples:
                     self.assertEqual(labels, {})
                     self.assertTrue(stack)

@@ -84,6 +84,45 @@ static void test_stacks_are_shared(void **state)
 	fake_process_free(&b);
 }
 
+/* Types of objects: their names are the stacks; any bytes; limits as for all others. */
+static void test_names_instead_of_stacks(void **state)
+{
+	struct window_limits limits = window_limits_default;
+	struct window_place at = { .service = 1, .owner = 1, .kind = WINDOW_HEAP_SPACE,
+				   .samples = 1, .mul = 3, .div = 2 };
+	uint32_t ids[EVENT_MAX_FRAMES], cnt, i;
+	const struct window_sample *samples;
+	struct window *w;
+	char name[32];
+
+	limits.frames = 100;
+	w = new_window(&limits);
+	window_add_named(w, "app.Session", 100, &at);
+	window_add_named(w, "dict", 10, &at);
+	window_add_named(w, "app.Session", 50, &at);
+	at.kind = WINDOW_HEAP_OBJECTS;
+	window_add_named(w, "app.Session", 4, &at);
+	samples = window_samples(w, &cnt);
+	assert_int_equal(cnt, 3);
+	assert_int_equal(window_stack_cnt(w), 2);
+	assert_int_equal(samples[0].value, 225);
+	assert_int_equal(samples[1].value, 15);
+	assert_int_equal(samples[2].value, 6);
+	assert_int_equal(window_stack(w, samples[0].stack, ids), 1);
+	assert_string_equal(func_of(w, ids[0]), "app.Session");
+	assert_int_equal(samples[2].stack, samples[0].stack);
+	window_add_named(w, "\xff\n", 2, &at);
+	for (i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "app.Type%u", i);
+		window_add_named(w, name, 2, &at);
+	}
+	assert_true(window_series(w, 1, WINDOW_HEAP_OBJECTS)->other_value > 0);
+	assert_true(window_others(w, WINDOW_OTHER_FRAMES) > 0);
+	assert_int_equal(window_series(w, 1, WINDOW_HEAP_OBJECTS)->value, 6 + 3 + 200 * 3);
+	assert_exact(w);
+	window_free(w);
+}
+
 /* Samples with different links are kept apart. */
 static void test_links(void **state)
 {
@@ -404,7 +443,8 @@ static void test_reset(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks_are_shared), cmocka_unit_test(test_links),
+		cmocka_unit_test(test_stacks_are_shared),
+		cmocka_unit_test(test_names_instead_of_stacks), cmocka_unit_test(test_links),
 		cmocka_unit_test(test_weights), cmocka_unit_test(test_odd_events),
 		cmocka_unit_test(test_named_later), cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_bounds),

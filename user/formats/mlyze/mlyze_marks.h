@@ -15,6 +15,7 @@
  *   tachbpf sampled bursts=N watched_us=N over_us=N found=N used=N again=N again_error=N
  *           allocator=glibc|musl|unknown     after the last burst: struct memory_sampled
  *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
+ *   tachbpf fate stack=ID pages=N own=N reused=N unused=N   at the end: struct memory_fate
  *   tachbpf end exited=0|1                   the last event; without it, the recording was cut
  */
 #ifndef TACHBPF_MLYZE_MARKS_H
@@ -30,7 +31,7 @@
 enum mlyze_mark_word {
 	MARK_NONE = 0,		/* not one of ours */
 	MARK_RECORDING, MARK_PROCESS, MARK_THREAD, MARK_CHECK, MARK_GC, MARK_LOST, MARK_END,
-	MARK_BURST, MARK_SAMPLED,
+	MARK_FATE, MARK_BURST, MARK_SAMPLED,
 };
 
 struct mlyze_mark {

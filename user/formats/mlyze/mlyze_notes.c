@@ -168,6 +168,11 @@ static int on_sampled(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_
 	return 0;
 }
 
+static int on_fate(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_fate_take(&n->fates, m);
+}
+
 static int on_end(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	n->ended = true;
@@ -179,7 +184,8 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 			     uint64_t time_us) = {
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
-	[MARK_END] = on_end,		 [MARK_BURST] = on_burst,     [MARK_SAMPLED] = on_sampled,
+	[MARK_END] = on_end,		 [MARK_FATE] = on_fate,	      [MARK_BURST] = on_burst,
+	[MARK_SAMPLED] = on_sampled,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -216,6 +222,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	free(notes->tids);
 	buf_free(&notes->checks);
 	buf_free(&notes->bursts);
+	buf_free(&notes->fates);
 	memset(notes, 0, sizeof(*notes));
 }
 
@@ -229,6 +236,12 @@ const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt)
 {
 	*cnt = notes->bursts.len / sizeof(uint64_t);
 	return (const uint64_t *)(const void *)notes->bursts.data;
+}
+
+const struct mlyze_fate *mlyze_notes_fates(const struct mlyze_notes *notes, size_t *cnt)
+{
+	*cnt = notes->fates.len / sizeof(struct mlyze_fate);
+	return (const struct mlyze_fate *)(const void *)notes->fates.data;
 }
 
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number)

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "formats/mlyze/mlyze.h"
+#include "formats/mlyze/mlyze_fates.h"
 
 /* Limits, because files are hostile. If there are more checks, every second one is left out. */
 #define MLYZE_CHECKS_MAX (1u << 18)
@@ -44,6 +45,7 @@ struct mlyze_notes {
 	struct buf checks;	/* struct mlyze_check, by time */
 	struct buf bursts;	/* uint64_t, the times of their begins */
 	struct mlyze_sampled sampled;
+	struct buf fates;	/* struct mlyze_fate */
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;
 	uint64_t runs[MLYZE_GENERATIONS];	/* collections; older generations count as oldest */
@@ -60,6 +62,8 @@ void mlyze_notes_free(struct mlyze_notes *notes);
 const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, size_t *cnt);
 /* When the bursts began, by time; none if not sampled.bursts. */
 const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt);
+/* What has become of what stacks hold at the end, in any order. */
+const struct mlyze_fate *mlyze_notes_fates(const struct mlyze_notes *notes, size_t *cnt);
 /* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is unknown. */
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number);
 

@@ -333,6 +333,11 @@ int mlyze_stream_alloc(struct mlyze_stream *s, uint64_t time_us, uint64_t addr, 
 	return err ? fail_stream(s, err) : put_event(s, &ev);
 }
 
+bool mlyze_stream_stack_id(const struct mlyze_stream *s, uint32_t number, uint32_t *id)
+{
+	return id_map_get(&s->stacks, number, id);
+}
+
 int mlyze_stream_freed(struct mlyze_stream *s, uint64_t time_us, uint64_t addr)
 {
 	struct mlyze_event ev = { .type = MLYZE_FREE, .time_us = time_us, .addr = addr };

@@ -50,6 +50,8 @@ void mlyze_stream_free(struct mlyze_stream *s);
  */
 int mlyze_stream_alloc(struct mlyze_stream *s, uint64_t time_us, uint64_t addr, uint64_t bytes,
 		       uint32_t number, const uint32_t *frames, uint32_t nframes, uint16_t thread);
+/* The id of a stack that an ALLOC has had. Returns false if none has. */
+bool mlyze_stream_stack_id(const struct mlyze_stream *s, uint32_t number, uint32_t *id);
 int mlyze_stream_freed(struct mlyze_stream *s, uint64_t time_us, uint64_t addr);
 int mlyze_stream_gc(struct mlyze_stream *s, uint64_t time_us, uint64_t objects);
 int mlyze_stream_mark(struct mlyze_stream *s, uint64_t time_us, const struct mlyze_mark_text *mark);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* heap_why.c - see heap_why.h. */
+#include "commands/heap_why.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/time.h"
+#include "base/util.h"
+#include "commands/heap_chains_show.h"
+#include "heap/heap_worker.h"
+
+/* A scan of 1 GB takes about 0.3 s; there are few. */
+#define WHY_NS (60 * NS_PER_S)
+
+static void fill_why(const struct heap_options *opts, struct heap_why *why)
+{
+	*why = (struct heap_why){ .values = opts->values, .limits = { .time_ns = WHY_NS } };
+	utf8_copy(why->type, sizeof(why->type), opts->why, strlen(opts->why));
+	if (getrandom(&why->limits.seed, sizeof(why->limits.seed), GRND_NONBLOCK) !=
+	    sizeof(why->limits.seed))
+		why->limits.seed = now_ns();
+}
+
+static void say_none(const struct heap_process *p, const char *type)
+{
+	char shown[HEAP_SHOWN_BYTES];
+
+	log_error("process %d has no object of the type '%s': sudo tachbpf heap %d lists the types",
+		  p->python.tgid, heap_name(type, shown), p->python.tgid);
+}
+
+/* Returns true if there is something to show. */
+static bool find_chains(const struct heap_options *opts, const struct heap_why *why,
+			struct heap_processes *l, size_t i, struct heap_chains *out)
+{
+	const struct heap_process *p = &l->list[i];
+	int err = heap_worker_chains(&p->target, why, out);
+
+	if (!err)
+		return true;
+	if (err == -ENOENT && !opts->select.all) {
+		say_none(p, why->type);
+		l->failed++;
+	} else if (err != -ENOENT) {
+		heap_process_refuse(l, p, err, !opts->select.all);
+	}
+	return false;
+}
+
+int heap_why_show(const struct heap_options *opts, struct heap_processes *l, size_t *shown)
+{
+	struct heap_screen screen = { .out = stdout, .width = text_terminal_width(stdout),
+				      .limit = opts->limit, .next = true };
+	struct heap_chains *chains = malloc(sizeof(*chains));
+	struct heap_why why;
+	struct json j;
+	size_t i;
+	int err = chains ? 0 : -ENOMEM;
+
+	fill_why(opts, &why);
+	if (opts->json) {
+		json_start(&j, stdout, true);
+		json_object(&j, NULL);
+		json_uint(&j, HEAP_CHAINS_JSON_KEY, HEAP_CHAINS_JSON_VERSION);
+		json_array(&j, "processes");
+	}
+	for (i = 0; !err && i < l->cnt; i++) {
+		const struct python *python = &l->list[i].python;
+		const struct heap_shown p = { .pid = python->tgid, .program = l->list[i].program,
+					      .python = python->version };
+
+		if (!find_chains(opts, &why, l, i, chains))
+			continue;
+		if (!opts->json && *shown)
+			putchar('\n');
+		if (opts->json)
+			heap_chains_json(&j, &p, python, chains);
+		else
+			err = heap_chains_text(&screen, &p, chains);
+		++*shown;
+	}
+	if (opts->json)
+		heap_json_end(&j, stdout, l->failed);
+	free(chains);
+	return err;
+}

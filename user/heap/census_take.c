@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * census_take.c - see taking.h: a census from its beginning to its end: which units are read, and
+ * in what order.
+ *
+ * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show
+ * how much its units differ. Then units are taken where they differ most, until the error is as
+ * small as wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread
+ * over addresses, from a random one on: each has the same chance, and neighbours, which are often
+ * alike, are rarely taken together.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/util.h"
+#include "heap/taking.h"
+#include "host/proc.h"
+
+/* All units are read if they take no more than this. */
+#define WHOLE_BYTES (64ull << 20)
+/* Units of each stratum that are read first, and units between two looks at the errors. */
+#define PILOT_UNITS 32u
+#define ROUND_UNITS 512u
+/* The error is not believed before as many units were read. */
+#define UNITS_MIN 4096u
+/* Types with a smaller share of the bytes may have larger errors than wanted. */
+#define ROW_SHARE 0.05
+
+/* ---- the order of units ---- */
+
+struct order {
+	struct heap_unit *units;	/* sorted by stratum */
+	uint32_t from[HEAP_STRATA + 1];	/* of each stratum */
+	uint32_t start[HEAP_STRATA], step[HEAP_STRATA];
+	uint32_t taken[HEAP_STRATA];
+};
+
+static int by_stratum(const void *a, const void *b)
+{
+	const struct heap_unit *x = a, *y = b;
+
+	if (x->stratum != y->stratum)
+		return x->stratum < y->stratum ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* A step that visits all of cnt, and spreads any number of first ones evenly: golden section. */
+static uint32_t spread_step(uint32_t cnt)
+{
+	uint32_t step = (uint32_t)(cnt * 0.6180339887498949);
+
+	while (step > 1 && common_divisor(cnt, step) != 1)
+		step--;
+	return step ? step : 1;
+}
+
+static void order_units(struct taking *t, struct order *o, uint32_t cnt[HEAP_STRATA])
+{
+	struct heap_units *units = &t->units;
+	size_t i;
+	uint32_t h;
+
+	qsort(units->list, units->cnt, sizeof(*units->list), by_stratum);
+	memset(cnt, 0, HEAP_STRATA * sizeof(*cnt));
+	for (i = 0; i < units->cnt; i++)
+		cnt[units->list[i].stratum]++;
+	*o = (struct order){ .units = units->list };
+	for (h = 0; h < HEAP_STRATA; h++) {
+		o->from[h + 1] = o->from[h] + cnt[h];
+		if (!cnt[h])
+			continue;
+		o->start[h] = t->whole ? 0 : (uint32_t)(heap_random(&t->seed) % cnt[h]);
+		o->step[h] = t->whole ? 1 : spread_step(cnt[h]);
+	}
+}
+
+static uint32_t units_of(const struct order *o, uint32_t h)
+{
+	return o->from[h + 1] - o->from[h];
+}
+
+static uint32_t units_left(const struct order *o, uint32_t h)
+{
+	return units_of(o, h) - o->taken[h];
+}
+
+static void take_units(struct taking *t, struct order *o, uint32_t h, uint32_t cnt)
+{
+	uint64_t at;
+
+	while (cnt-- && units_left(o, h) && !t->mem.ended) {
+		at = o->start[h] + (uint64_t)o->taken[h]++ * o->step[h];
+		taking_unit(t, &o->units[o->from[h] + at % units_of(o, h)]);
+	}
+}
+
+/* ---- a sample ---- */
+
+/* The largest error of all bytes, and of those of the larger types, as a share of all bytes. */
+static double worst_error(const struct taking *t)
+{
+	struct estimate_figure all, row;
+	double worst;
+	uint32_t i;
+
+	estimate_figure(t->sums, ROW_ALL, &all);
+	worst = all.bytes_error;
+	for (i = 0; i < t->row_cnt; i++) {
+		estimate_figure(t->sums, i, &row);
+		if (row.bytes > ROW_SHARE * all.bytes && row.bytes_error > worst)
+			worst = row.bytes_error;
+	}
+	return all.bytes > 0 ? worst / all.bytes : 1;
+}
+
+static void take_round(struct taking *t, struct order *o)
+{
+	double want[HEAP_STRATA], sum = 0;
+	uint32_t h;
+
+	for (h = 0; h < HEAP_STRATA; h++) {
+		want[h] = units_left(o, h) ?
+			units_of(o, h) * (estimate_spread(t->sums, h) + 1) : 0;
+		sum += want[h];
+	}
+	for (h = 0; h < HEAP_STRATA; h++)
+		if (want[h] > 0)
+			take_units(t, o, h, (uint32_t)ceil(want[h] / sum * ROUND_UNITS));
+}
+
+static bool any_left(const struct order *o)
+{
+	uint32_t h;
+
+	for (h = 0; h < HEAP_STRATA; h++)
+		if (units_left(o, h))
+			return true;
+	return false;
+}
+
+static void take_sample(struct taking *t, struct order *o)
+{
+	uint32_t h;
+
+	for (h = 0; h < HEAP_STRATA; h++)
+		take_units(t, o, h, t->whole || h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
+	while (!t->mem.ended && any_left(o) &&
+	       (estimate_all_units(t->sums) < UNITS_MIN || worst_error(t) > t->limits->error))
+		take_round(t, o);
+}
+
+/* ---- the result ---- */
+
+_Static_assert(HEAP_NAME_BYTES == HEAP_TYPE_NAME_BYTES, "a type's name fits");
+
+static uint64_t rounded(double x)
+{
+	return x <= 0 ? 0 : x >= 9e18 ? 9000000000000000000ull : (uint64_t)(x + 0.5);
+}
+
+static void fill_row(const struct taking *t, uint32_t row, struct heap_row *out)
+{
+	struct estimate_figure f;
+
+	estimate_figure(t->sums, row, &f);
+	out->objects = rounded(f.objects);
+	out->objects_error = rounded(ceil(f.objects_error));
+	out->bytes = rounded(f.bytes);
+	out->bytes_error = rounded(ceil(f.bytes_error));
+	out->owned = rounded(f.owned);
+}
+
+static int most_bytes_first(const void *a, const void *b)
+{
+	const struct heap_row *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void fill_rows(struct taking *t)
+{
+	struct heap_census *out = t->out;
+	struct heap_row raw = { .name = "" }, bad = { .name = "" };
+	uint32_t i;
+
+	for (i = 0; i < t->row_cnt; i++) {
+		struct heap_row *row = &out->rows[out->row_cnt];
+
+		*row = (struct heap_row){ .name = "" };
+		fill_row(t, i, row);
+		memcpy(row->name, t->rows[i]->name, sizeof(row->name));
+		out->row_cnt += row->objects > 0;
+	}
+	qsort(out->rows, out->row_cnt, sizeof(*out->rows), most_bytes_first);
+	fill_row(t, ROW_OTHER, &out->other);
+	fill_row(t, ROW_RAW, &raw);
+	fill_row(t, ROW_BAD, &bad);
+	out->untyped_blocks = raw.objects;
+	out->untyped_bytes = raw.bytes;
+	out->bad_types = bad.objects;
+}
+
+static void fill_units(struct taking *t)
+{
+	double cnt = 0, bytes = 0, used = 0;
+	uint32_t h;
+	size_t i;
+
+	for (i = 0; i < t->units.cnt; i++) {
+		if (t->units.list[i].stratum >= HEAP_WINDOWS)
+			continue;
+		cnt++;
+		bytes += (double)t->units.list[i].bytes;
+		used += (double)t->units.list[i].used;
+	}
+	t->out->pools = rounded(t->units.scale * cnt);
+	t->out->pool_bytes = rounded(t->units.scale * bytes);
+	t->out->free_bytes = rounded(t->units.scale * (bytes - used));
+	t->out->unread += t->units.unread;
+	for (h = 0; h < HEAP_WINDOWS; h++)
+		t->out->pools_read += estimate_units(t->sums, h);
+}
+
+static uint64_t rss_of(pid_t tgid)
+{
+	static const char key[] = "\nRssAnon:";
+	char status[4096];
+	const char *line;
+
+	if (proc_read(tgid, "status", status, sizeof(status)) < 0)
+		return 0;
+	line = strstr(status, key);
+	return line ? strtoull(line + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/* ---- all of it ---- */
+
+/* Find the units. 0 or -errno; -ENOENT: there are none. */
+static int find_units(struct taking *t)
+{
+	size_t i, cnt = 0;
+	int err = heap_maps_read(&t->maps, t->target->tgid);
+
+	if (err)
+		return err;
+	for (i = 0; i < t->maps.cnt; i++)
+		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
+	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
+	for (i = 0; i < t->units.cnt; i++)
+		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
+	/* PYTHONMALLOC=malloc: objects of all sizes are in the C library's memory. */
+	t->no_pools = !cnt;
+	if (!err && (!t->units.cnt || t->mem.denied))
+		err = t->mem.ended ? -ETIMEDOUT : t->mem.denied ? -EPERM : -ENOENT;
+	return err;
+}
+
+static bool is_small(const struct taking *t)
+{
+	uint64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < t->units.cnt && bytes <= WHOLE_BYTES; i++)
+		bytes += t->units.list[i].bytes;
+	return bytes <= WHOLE_BYTES && t->units.scale == 1 && bytes <= t->limits->bytes;
+}
+
+static int take(struct taking *t)
+{
+	uint32_t cnt[HEAP_STRATA];
+	struct order order;
+	int err = find_units(t);
+
+	if (err)
+		return err;
+	t->whole = is_small(t);
+	order_units(t, &order, cnt);
+	t->types = heap_types_new(&t->reader, &t->build);
+	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
+	if (!t->types || !t->sums || heap_units_index(&t->units))
+		return -ENOMEM;
+	taking_roots(t);
+	take_sample(t, &order);
+	t->out->limited = t->mem.ended;
+	fill_units(t);
+	fill_rows(t);
+	return 0;
+}
+
+static void end(struct taking *t)
+{
+	estimate_free(t->sums);
+	heap_types_free(t->types);
+	hash_index_free(&t->by_name);
+	heap_units_free(&t->units);
+	heap_maps_free(&t->maps);
+	heap_mem_close(&t->mem);
+}
+
+int heap_census_take(const struct heap_target *target, const struct heap_limits *limits,
+		struct heap_census *out)
+{
+	static struct taking t;
+	double cpu = cpu_time_s();
+	int err;
+
+	memset(&t, 0, sizeof(t));
+	*out = (struct heap_census){ .time_ns = now_ns(), .rss = rss_of(target->tgid) };
+	t.target = target;
+	t.limits = limits;
+	t.out = out;
+	t.seed = limits->seed;
+	t.allocator = &heap_pymalloc;
+	t.build = (struct heap_build){ target->objects, target->layout.gc_head,
+				       target->free_threaded, target->trace_refs };
+	t.reader = (struct target_mem){ heap_mem_read, &t.mem };
+	err = heap_mem_open(&t.mem, target->tgid, limits->bytes, limits->time_ns);
+	if (!err)
+		err = take(&t);
+	end(&t);
+	out->took_ns = now_ns() - out->time_ns;
+	out->cpu_ns = (uint64_t)((cpu_time_s() - cpu) * NS_PER_S);
+	return err;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* heap_worker.c - see heap_worker.h: the functions of the worker, and the calls to them. */
+#include "heap/heap_worker.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/util.h"
+#include "heap/chains_call.h"
+#include "heap/taking.h"
+#include "memory/reader.h"
+
+/* The worker ends by itself after limits.time_ns; it may wait that much longer for memory. */
+#define MORE_MS 2000
+/* Multiplies that while the worker only waits for a CPU. */
+#define SLOW_TURNS 10
+/* No census may take longer. */
+#define TIME_NS_MAX (60 * NS_PER_S)
+
+enum function { CENSUS, CHAINS };
+
+struct census_call {
+	struct heap_target target;
+	struct heap_limits limits;
+	struct heap_census census;
+};
+
+/* Shared by both sides; for one request and its answer. */
+union shared {
+	struct census_call census;
+	struct heap_chains_call chains;
+};
+
+/* ---- in the worker ---- */
+
+static int answer_census(void *shared, const int *fds)
+{
+	union shared *s = shared;
+	const struct heap_target target = s->census.target;
+	const struct heap_limits limits = s->census.limits;
+
+	return heap_census_take(&target, &limits, &s->census.census);
+}
+
+static const worker_fn functions[] = { [CENSUS] = answer_census, [CHAINS] = heap_chains_run };
+
+static const char *const calls[] = {
+	"process_vm_readv", "open", "openat", "read", "pread64", "readlink", "readlinkat",
+	"getdents64", "fstat", "newfstatat", "fcntl", "lseek",
+	"clock_getres", "getrusage",
+	"sysinfo",	/* glibc's qsort() asks for the amount of memory */
+	NULL,
+};
+
+/* Addresses, of which not all are used: what is known of a heap takes up to 64 MiB. */
+static const struct jail jail = {
+	/* The second for /proc/PID/pagemap, which only its owner may open. */
+	.caps = 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH,
+	.calls = calls,
+	.memory_bytes = 256u << 20,
+};
+
+const struct worker_kind heap_worker_kind = {
+	.name = "tachbpf-heap",
+	.does = "reads what is in the heaps of Python processes",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(union shared),
+	.owner = reader_owner,
+};
+
+/* ---- in the program ---- */
+
+static struct worker worker = { .kind = &heap_worker_kind };
+
+/* A census that was begun. */
+static struct {
+	pid_t tgid;			/* 0: none */
+	uint64_t deadline_ns;
+	bool answered;			/* at once, with this result */
+	int result;
+} open_census;
+
+static void give_up(pid_t tgid)
+{
+	bool is_slow = worker_is_runnable(&worker);
+
+	log_debug("process %d: its heap cannot be read in time%s", tgid,
+		  is_slow ? ": the machine is busy" : "");
+	worker_give_up(&worker, tgid, !is_slow);
+}
+
+static uint64_t census_time(const struct heap_limits *limits)
+{
+	return limits->time_ns < TIME_NS_MAX ? limits->time_ns : TIME_NS_MAX;
+}
+
+static void terminate(char *text)
+{
+	text[HEAP_NAME_BYTES - 1] = '\0';
+}
+
+/* Copy an answer and make it well-formed: the worker may be compromised. */
+static void take_answer(struct heap_census *out)
+{
+	uint32_t i;
+
+	memcpy(out, &((union shared *)worker.shared)->census.census, sizeof(*out));
+	if (out->row_cnt > HEAP_TYPES_MAX)
+		out->row_cnt = HEAP_TYPES_MAX;
+	if (out->large_cnt > HEAP_LARGEST_MAX)
+		out->large_cnt = HEAP_LARGEST_MAX;
+	out->limited = *(const volatile unsigned char *)&out->limited & 1;
+	terminate(out->other.name);
+	for (i = 0; i < out->row_cnt; i++)
+		terminate(out->rows[i].name);
+	for (i = 0; i < out->large_cnt; i++) {
+		terminate(out->largest[i].type);
+		terminate(out->largest[i].what);
+		terminate(out->largest[i].where);
+	}
+}
+
+int heap_worker_begin(const struct heap_target *target, const struct heap_limits *limits)
+{
+	struct census_call *call;
+	int err;
+
+	if (open_census.tgid)
+		return -EBUSY;
+	err = worker_ready(&worker, target->tgid);
+	if (err)
+		return err == -EUSERS ? -EBUSY : err;
+	call = &((union shared *)worker.shared)->census;
+	call->target = *target;
+	call->limits = *limits;
+	call->limits.time_ns = census_time(limits);
+	memset(&call->census, 0, sizeof(call->census));
+	err = worker_call(&worker, CENSUS, NULL, 0);
+	if (err == -EPIPE)
+		return -EBUSY;
+	open_census.answered = err != -ETIMEDOUT;
+	open_census.result = err;
+	open_census.tgid = target->tgid;
+	open_census.deadline_ns = now_ns() + call->limits.time_ns + MORE_MS * NS_PER_MS;
+	return 0;
+}
+
+/* Wait for the answer. -EAGAIN: not yet. */
+static int wait_answer(struct heap_census *out, int timeout_ms)
+{
+	int err = open_census.answered ? open_census.result : worker_wait(&worker, timeout_ms);
+
+	if (err == -ETIMEDOUT && now_ns() < open_census.deadline_ns)
+		return -EAGAIN;
+	if (err == -ETIMEDOUT && worker.pid)
+		give_up(open_census.tgid);
+	if (!err)
+		take_answer(out);
+	open_census.tgid = 0;
+	return err == -EPIPE ? -EBUSY : err;
+}
+
+int heap_worker_poll(struct heap_census *out)
+{
+	return open_census.tgid ? wait_answer(out, 0) : -EINVAL;
+}
+
+int heap_worker_census(const struct heap_target *target, const struct heap_limits *limits,
+		       struct heap_census *out)
+{
+	int err = heap_worker_begin(target, limits), turns = 0;
+
+	if (err)
+		return err;
+	do {
+		err = wait_answer(out, MORE_MS / 4);
+		/* The machine is busy: the process is not to blame. */
+		if (err == -EAGAIN && turns < SLOW_TURNS && worker_is_runnable(&worker) &&
+		    now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns) {
+			turns++;
+			open_census.deadline_ns += MORE_MS * NS_PER_MS;
+		}
+	} while (err == -EAGAIN);
+	return err;
+}
+
+int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
+		       struct heap_chains *out)
+{
+	uint64_t deadline;
+	struct heap_chains_call *call;
+	int err, turns = 0;
+
+	if (open_census.tgid)
+		return -EBUSY;
+	err = worker_ready(&worker, target->tgid);
+	if (err)
+		return err == -EUSERS ? -EBUSY : err;
+	call = &((union shared *)worker.shared)->chains;
+	call->target = *target;
+	call->why = *why;
+	call->why.limits.time_ns = census_time(&why->limits);
+	memset(&call->result, 0, sizeof(call->result));
+	deadline = now_ns() + call->why.limits.time_ns + MORE_MS * NS_PER_MS;
+	err = worker_call(&worker, CHAINS, NULL, MORE_MS / 4);
+	while (err == -ETIMEDOUT && (now_ns() < deadline ||
+				     (worker_is_runnable(&worker) && turns++ < SLOW_TURNS)))
+		err = worker_wait(&worker, MORE_MS / 4);
+	if (err == -ETIMEDOUT)
+		give_up(target->tgid);
+	if (!err) {
+		memcpy(out, &call->result, sizeof(*out));
+		heap_chains_check(out);
+	}
+	return err == -EPIPE ? -EBUSY : err;
+}
+
+void heap_worker_end(void)
+{
+	open_census.tgid = 0;
+	worker_end(&worker);
+}
