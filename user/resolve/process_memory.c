@@ -145,6 +145,11 @@ static void count_memory(struct process *p, const struct memory_event *ev)
 	}
 }
 
+static bool has_stack(enum memory_change change)
+{
+	return change == MEMORY_ALLOC || change == MEMORY_FREE || change == MEMORY_FATE;
+}
+
 int process_memory_emit(struct process *p, struct memory_event *ev)
 {
 	const struct observer *o = p->args.observer;
@@ -152,7 +157,7 @@ int process_memory_emit(struct process *p, struct memory_event *ev)
 	struct process_memory *m = p->memory;
 	int err;
 
-	if (ev->change != MEMORY_COLLECTION && ev->change != MEMORY_CHECK) {
+	if (has_stack(ev->change)) {
 		struct string_ref stack = intern_tables(m->stacks)->strings[ev->stack];
 
 		memcpy(frames, stack.data, stack.len);
