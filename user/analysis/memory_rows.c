@@ -8,9 +8,11 @@
 #include "analysis/memory_rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/memory_error.h"
 #include "analysis/memory_series.h"
 #include "base/arith.h"
 #include "model/id_map.h"
@@ -277,6 +279,7 @@ struct memory_rows {
 	struct buf list;		/* struct memory_row, by its own numbers */
 	const struct mlyze_file *file;
 	struct memory_series *series;
+	struct memory_errors *errors;	/* NULL: it is not sampled in bursts */
 };
 
 /* In a series, the sum of all rows comes first. */
@@ -399,6 +402,14 @@ static void complete_row(struct memory_row *row, const struct mlyze_sums *sums,
 	row->leaks = memory_series_grew(series, number);
 }
 
+static void add_errors(struct memory_row *row, const struct memory_errors *e, uint32_t number)
+{
+	if (!e)
+		return;
+	row->touched_error = memory_errors_touched(e, number) * (double)row->sums.allocated;
+	row->held_error = memory_errors_held(e, number) * (double)row->sums.live;
+}
+
 /* Makes the file's list from the results. Returns 0 or -ENOMEM. */
 static int make_list(const struct memory_rows *all, const struct mlyze_stats *stats,
 		     bool since_start, struct memory_list *out)
@@ -410,6 +421,7 @@ static int make_list(const struct memory_rows *all, const struct mlyze_stats *st
 		return -ENOMEM;
 	out->intervals = memory_series_intervals(all->series);
 	complete_row(&out->total, &stats->total, all->series, SERIES_TOTAL, since_start);
+	add_errors(&out->total, all->errors, MEMORY_ERRORS_TOTAL);
 	for (i = 0; i < cnt; i++) {
 		const struct mlyze_sums *sums = &stats->rows[i];
 		struct memory_row *row = &out->rows[out->cnt];
@@ -418,6 +430,7 @@ static int make_list(const struct memory_rows *all, const struct mlyze_stats *st
 			continue;
 		*row = *row_at(&all->list, i);
 		complete_row(row, sums, all->series, (uint32_t)i + SERIES_ROW, since_start);
+		add_errors(row, all->errors, (uint32_t)i);
 		out->cnt++;
 	}
 	return 0;
@@ -447,6 +460,9 @@ static void join_rows(struct memory_row *to, const struct memory_row *row)
 	to->held = add_held(to->held, row->held);
 	add_contents(&to->contents, &row->contents);
 	to->growth += row->growth;
+	to->touched_error = sqrt(to->touched_error * to->touched_error +
+				 row->touched_error * row->touched_error);
+	to->held_error = sqrt(to->held_error * to->held_error + row->held_error * row->held_error);
 	to->leaks |= row->leaks;
 }
 
@@ -485,11 +501,15 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	moments = memory_moments(source->notes, from, to, &cnt);
 	all->series = moments ? memory_series_new(moments, cnt, scope->intervals) : NULL;
 	all->file = source->file;
+	all->errors = NULL;
 	all->list.len = 0;
 	id_map_clear(&all->local);
 	id_map_clear(&all->of_stack);
 	memory_keys_begin(all->keys, source);
 	err = all->series ? mlyze_stats_collect(source->file, &args, stats) : -ENOMEM;
+	if (!err)
+		err = memory_errors_read(source->file, source->notes, from, to, row_of, all,
+					 &all->errors);
 	if (!err) {
 		memory_series_end(all->series);
 		if (!scope->to_us)
@@ -499,6 +519,7 @@ int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 	if (!err)
 		err = join_list(all, list);
 	memory_series_free(all->series);
+	memory_errors_free(all->errors);
 	free(moments);
 	return err;
 }

@@ -15,6 +15,7 @@
 #include "analysis/memory_series.h"
 #include "base/bytes_text.h"
 #include "base/text.h"
+#include "commands/mem_bursts.h"
 #include "commands/mem_contents.h"
 #include "commands/mem_types.h"
 #include "commands/memory_hint.h"
@@ -72,6 +73,8 @@ static void print_process(const struct mem_trace *t)
 	if (n->exact)
 		printf("  exact      each block of %s and more\n",
 		       bytes_text((double)n->min_bytes, every));
+	else if (n->sampled.bursts)
+		mem_text_bursts(t);
 	else
 		printf("  sampled    one touched page for each %s\n",
 		       bytes_text((double)n->every_bytes, every));
@@ -119,6 +122,10 @@ static void print_grown(const struct mem_trace *t)
 		return;
 	printf("  RSS        %s%s in %.1f s", g->resident >= 0 ? "+" : "",
 	       bytes_text((double)g->resident, bytes), g->seconds);
+	if (t->notes.sampled.bursts) {	/* what is held is known at the end only */
+		printf("\n");
+		return;
+	}
 	printf("; stacks explain %s%s", g->held >= 0 ? "+" : "",
 	       bytes_text((double)g->held, bytes));
 	if (explained >= 0)
@@ -404,6 +411,7 @@ static void json_sums(struct json *j, const struct memory_row *row)
 
 	json_int(j, "held", row->held);
 	json_uint(j, "touched", s->allocated);
+	mem_json_errors(j, row);
 	json_double(j, "growth_per_minute", row->growth);
 	json_uint(j, "allocations", s->count);
 	json_uint(j, "allocated_bytes", s->allocated);
@@ -562,6 +570,7 @@ static void json_notes(struct json *j, const struct mem_trace *t)
 	json_uint(j, "every_bytes", n->every_bytes);
 	json_uint(j, "min_bytes", n->min_bytes);
 	json_uint(j, "interval_us", n->interval_us);
+	mem_json_bursts(j, &n->sampled);
 	json_bool(j, "complete", n->ended);
 	json_bool(j, "exited", n->exited);
 	json_array(j, "collections_by_generation");
