@@ -113,6 +113,7 @@ enum profile_unit {
 #define PROC_COMM_MAX 64
 #define CONTAINER_LABEL_BYTES 460
 
+struct heap_census;
 struct held_series;
 struct profile_service;
 struct thread_names;
@@ -166,7 +167,7 @@ struct profile_stats {
 
 /*
  * An event of a process's memory: an allocation, a free, a garbage collection, or a measurement of
- * its size.
+ * its size, or of its objects by type.
  *
  * With sampled page faults an ALLOC stands for more bytes than its page has; the sum of all that
  * are not freed is what the process holds. Each stack of the process has a number.
@@ -177,6 +178,7 @@ enum memory_change {
 	MEMORY_FREE,		/* an ALLOC's memory is gone; the ALLOC was passed on */
 	MEMORY_COLLECTION,	/* CPython's garbage collector has run */
 	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
+	MEMORY_CENSUS,		/* the objects were counted by type */
 	MEMORY_FATE,		/* what has become of what a stack holds, at the end */
 };
 
@@ -219,6 +221,7 @@ struct memory_event {
 	union {
 		struct memory_collection collection;
 		struct memory_check check;
+		const struct heap_census *census;	/* heap/census.h; valid in the call */
 		struct memory_fate fate;
 	};
 };

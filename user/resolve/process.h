@@ -20,6 +20,7 @@
 #include "resolve/losses.h"
 #include "resolve/waits.h"
 
+struct heap_census;
 struct kallsyms;
 struct native;
 struct page_answer;
@@ -184,6 +185,15 @@ struct pages_round {
 	uint64_t next_ns;	/* when the next check begins (CLOCK_MONOTONIC) */
 };
 struct pages_round *process_pages_round(struct process *p);
+/* When its objects are counted; zero when the process begins. NULL: without --mode mem. */
+struct census_round {
+	uint64_t first_ns;	/* of the first attempt (CLOCK_MONOTONIC); 0: none so far */
+	uint64_t next_ns;	/* when the next one begins */
+	uint8_t failed;		/* consecutive attempts without a result */
+};
+struct census_round *process_census_round(struct process *p);
+/* Passes a census of its objects on to the observer (MEMORY_CENSUS). */
+int process_census_take(struct process *p, const struct heap_census *census);
 
 /*
  * Emits events for the time that threads have waited until now_ns (CLOCK_MONOTONIC). Errors as

@@ -140,6 +140,16 @@ static int on_lost(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t t
 	return 0;
 }
 
+static int on_census(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_types_census(&n->types, m, time_us);
+}
+
+static int on_type(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_types_type(&n->types, m);
+}
+
 static int on_fate(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	return mlyze_fate_take(&n->fates, m);
@@ -156,7 +166,8 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 			     uint64_t time_us) = {
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
-	[MARK_END] = on_end,		 [MARK_FATE] = on_fate,
+	[MARK_END] = on_end,		 [MARK_CENSUS] = on_census,   [MARK_TYPE] = on_type,
+	[MARK_FATE] = on_fate,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -192,6 +203,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	thread_names_drop(notes->names);
 	free(notes->tids);
 	buf_free(&notes->checks);
+	mlyze_types_free(&notes->types);
 	buf_free(&notes->fates);
 	memset(notes, 0, sizeof(*notes));
 }

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "formats/mlyze/mlyze.h"
 #include "formats/mlyze/mlyze_fates.h"
+#include "formats/mlyze/mlyze_types.h"
 
 /* Limits, because files are hostile. If there are more checks, every second one is left out. */
 #define MLYZE_CHECKS_MAX (1u << 18)
@@ -35,6 +36,7 @@ struct mlyze_notes {
 	struct thread_names *names;	/* by tid; NULL: none */
 	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: unknown; NULL: none */
 	struct buf checks;	/* struct mlyze_check, by time */
+	struct mlyze_types types;	/* censuses of its objects */
 	struct buf fates;	/* struct mlyze_fate */
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;
