@@ -360,9 +360,32 @@ static int say_sample(const struct heap_screen *s, const struct heap_census *c,
 			bytes_text((double)missing_bytes(c), bytes), left_out);
 }
 
+static bool all_pools_read(const struct heap_census *c)
+{
+	return c->pools_read + c->unread + c->bad_pools >= c->pools;
+}
+
 bool heap_is_sampled(const struct heap_census *c)
 {
-	return c->pools_read + c->unread + c->bad_pools < c->pools || c->limited;
+	uint32_t i;
+
+	for (i = 0; i < c->row_cnt; i++)
+		if (c->rows[i].bytes_error || c->rows[i].objects_error)
+			return true;
+	return !all_pools_read(c) || c->limited;
+}
+
+/* Large objects are outside of pools. */
+static int say_part_of_others(const struct heap_screen *s, const struct heap_census *c,
+			      const char *left_out)
+{
+	char all[HEAP_COUNT_BYTES];
+
+	return heap_say(s, 0, "A sample: all %s pools, and a part of the C library's memory, were "
+			"read in %.2f s (--exact: all). Figures are right to their error 95 times "
+			"in 100; large objects may be missing.%s",
+			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			left_out);
 }
 
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
@@ -371,7 +394,8 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 
 	left_out_text(c, left_out);
 	if (heap_is_sampled(c))
-		return say_sample(s, c, left_out);
+		return all_pools_read(c) ? say_part_of_others(s, c, left_out) :
+					   say_sample(s, c, left_out);
 	if (!c->row_cnt)
 		return heap_say(s, 0, "No objects were found in %.2f s; --exact takes longer.",
 				(double)c->took_ns / 1e9);

@@ -21,11 +21,17 @@
 
 /* Units of each stratum that are read first, and units between two looks at the errors. */
 #define PILOT_UNITS 32u
+/* The same of windows where mappings begin: all of them, unless a process has that many. */
+#define FIRST_WINDOWS 4096u
 #define ROUND_UNITS 512u
 /* The error is not believed before as many bytes of units were read. */
 #define SAMPLE_BYTES_MIN (64ull << 20)
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
+
+/* A mapping larger than this, and than all memory in use this many times, is sparse. */
+#define SPARSE_BYTES (1ull << 30)
+#define SPARSE_TIMES 16
 
 /* ---- the order of units ---- */
 
@@ -156,7 +162,7 @@ static void take_sample(struct taking *t, struct order *o)
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++)
-		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
+		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? FIRST_WINDOWS : PILOT_UNITS);
 	t->bytes_before = t->mem.bytes_read;
 	while (!t->mem.ended && any_left(o) && !is_enough(t))
 		take_round(t, o);
@@ -250,6 +256,29 @@ static uint64_t rss_of(pid_t tgid)
 
 /* ---- all of it ---- */
 
+/*
+ * Leave out mappings that can only be sparse, such as those that sanitizers reserve: CPython's and
+ * the C library's are not, and to find what is in sparse ones could take all of the time.
+ */
+static void drop_sparse_maps(struct taking *t)
+{
+	uint64_t most = SPARSE_TIMES * t->out->rss;
+	size_t i, cnt = 0;
+
+	most = most > SPARSE_BYTES ? most : SPARSE_BYTES;
+	for (i = 0; i < t->maps.cnt; i++) {
+		uint64_t bytes = t->maps.list[i].end - t->maps.list[i].start;
+
+		if (bytes > most) {
+			t->maps.cut = true;
+			continue;
+		}
+		t->maps.list[cnt++] = t->maps.list[i];
+		t->mapped += bytes;
+	}
+	t->maps.cnt = cnt;
+}
+
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
@@ -258,8 +287,7 @@ static int find_units(struct taking *t)
 
 	if (err)
 		return err;
-	for (i = 0; i < t->maps.cnt; i++)
-		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
+	drop_sparse_maps(t);
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
@@ -299,7 +327,7 @@ static int take(struct taking *t)
 	take_sample(t, &order);
 	if (!estimate_all_units(t->sums))
 		return -ETIMEDOUT;
-	t->out->limited = t->mem.ended;
+	t->out->limited = t->mem.ended || t->maps.cut;
 	fill_units(t);
 	fill_rows(t);
 	return 0;

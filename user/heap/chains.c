@@ -123,11 +123,12 @@ static void resolve_hit(struct chains *c, const struct chains_hit *h)
 
 static void search(struct chains *c)
 {
+	uint32_t i, cnt, unsettled;
 	unsigned int scan;
-	uint32_t i;
 
 	for (scan = 1; scan <= CHAINS_SCANS_MAX && !chains_at_limit(c); scan++) {
-		if (!chains_frontier(c, scan) && !c->table_cnt)
+		cnt = chains_frontier(c, scan, &unsettled);
+		if (!unsettled || (!cnt && !c->table_cnt))
 			return;
 		chains_tables_search(c);
 		c->hit_cnt = 0;

@@ -87,7 +87,7 @@ struct heap_memory {
 };
 
 /*
- * Look for who keeps the objects of a type. Takes about 0.35 s of CPU for each scan of 1 GB; there
+ * Look for who keeps the objects of a type. Takes about 0.4 s of CPU for each scan of 1 GB; there
  * are about 4, at most 23. 0; -ENOENT: no object of this type was found; -EBADMSG: no type was
  * found at all; -ENOMEM. *out is well-formed in any case.
  */

@@ -265,8 +265,11 @@ uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *ty
  */
 void chains_edge(struct chains *c, uint32_t parent, uint32_t child, unsigned int how,
 		 enum heap_root root, const char *name);
-/* Put the nodes whose keepers are to be found next into c->search. Returns their number. */
-uint32_t chains_frontier(struct chains *c, unsigned int scan);
+/*
+ * Put the nodes whose keepers are to be found next into c->search. Returns their number.
+ * *unsettled: objects of the sample whose chains may get better.
+ */
+uint32_t chains_frontier(struct chains *c, unsigned int scan, uint32_t *unsettled);
 /*
  * The end of the search: the best chains. C code is no root of objects whose references all were
  * found elsewhere: then the word in its memory is left over.

@@ -75,6 +75,10 @@ static void test_sample(void **state)
 	c->pool_bytes = 40 * MIB;
 	assert_has(census_text(c, 0, 0, HEAP_SORT_BYTES), "a type of less than 307.2 KiB may be "
 		   "missing.");
+	c->limited = false;
+	c->pools_read = 2497;
+	assert_has(census_text(c, 0, 0, HEAP_SORT_BYTES), "A sample: all 2,500 pools, and a part "
+		   "of the C library's memory, were read in 0.12 s");
 	/* Found once by chance: it may as well be none, or twice as many. */
 	c->rows[1].bytes_error = 5 * c->rows[1].bytes;
 	assert_has(census_text(c, 80, 0, HEAP_SORT_BYTES), " >100 %  str\n");
