@@ -31,7 +31,7 @@ void mem_text_bursts(const struct mem_trace *t)
 	       percent_of(all->held_error, (double)all->sums.live));
 	if (!s->allocator[0])
 		return;
-	printf("  in use     %s looked in use at the end", bytes_text((double)s->used, text));
+	printf("  in use     %s looked in use", bytes_text((double)s->used, text));
 	printf("; %s of that counts as freed and used again\n",
 	       bytes_text((double)s->again, again));
 	if (!strcmp(s->allocator, "unknown"))

@@ -234,6 +234,11 @@ size_t block_book_list(const struct block_book *b, uint64_t *pos, struct block *
 	return n;
 }
 
+size_t block_book_cnt(const struct block_book *b)
+{
+	return b->blocks.cnt;
+}
+
 /* From a free slot on: what moves up to fill a gap was not seen yet. */
 static int sweep_blocks(struct block_book *b,
 			bool (*is_over)(void *ctx, const struct block *block), void *ctx)

@@ -59,6 +59,9 @@ int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64
 size_t block_book_list(const struct block_book *b, uint64_t *pos, struct block *out,
 		       bool *mappings, size_t max);
 
+/* The number of blocks, without mappings. */
+size_t block_book_cnt(const struct block_book *b);
+
 /* Calls is_over() for each block and mapping once; those for which it returns true are gone. */
 int block_book_sweep(struct block_book *b, bool (*is_over)(void *ctx, const struct block *block),
 		     void *ctx);

@@ -30,7 +30,7 @@ static void count_block(struct block_life *l, uint32_t *cnt, uint64_t ticks)
 {
 	unsigned int bin = bin_of(ticks);
 
-	cnt[bin]++;
+	cnt[bin] += cnt[bin] != UINT32_MAX;
 	/* A free in the first tick happened somewhere in it. */
 	l->ticks[bin] += ticks ? ticks - (uint64_t)begin_of(bin) : 1;
 }
@@ -50,7 +50,7 @@ void block_life_goes_on(struct block_life *l, uint64_t ticks)
 {
 	unsigned int bin = bin_of(ticks);
 
-	l->left[bin]--;
+	l->left[bin] -= l->left[bin] != 0;
 	l->ticks[bin] -= ticks ? ticks - (uint64_t)begin_of(bin) : 1;
 }
 

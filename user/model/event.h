@@ -206,7 +206,7 @@ struct memory_sampled {
 	uint64_t bursts, watched_us;	/* their number, and their time together */
 	uint64_t over_us;		/* from the first one's begin to the last one's end */
 	uint64_t found;			/* bytes of blocks that were found freed between bursts */
-	uint64_t looked_used;		/* bytes that looked in use at the end ... */
+	uint64_t looked_used;		/* bytes that looked in use ... */
 	uint64_t again;			/* ... of these, taken for used again, and so for freed */
 	uint64_t again_error;		/* ... one standard deviation of that */
 	const char *allocator;		/* "glibc", "musl", "unknown" */

@@ -14,13 +14,17 @@
 #include "model/event.h"
 #include "resolve/process_internal.h"
 
-/* Limit on stacks with a life table of their own, of 600 bytes each; others share one. */
+/* Limit on stacks with a life table of their own, of 1 KiB each; others share one. */
 #define LIVES_MAX (64u * 1024)
 /* Of the blocks freed in a burst, so many are looked at after it: of a stack, and of all. */
 #define FREED_OF_STACK 32u
 #define FREED_MAX 2048u
-/* After so many bursts, what is used again is taken off. */
+/*
+ * After so many bursts, what is used again is taken off, if there are no more blocks than that: it
+ * takes up to 2 us for each. At the end there may be any number.
+ */
 #define CORRECTED_BURSTS 8
+#define CORRECTED_BLOCKS 32768u
 
 /* Why a block is gone. */
 enum why_gone { FREED, FOUND_FREED, GIVEN_AGAIN, USED_AGAIN };
@@ -322,9 +326,11 @@ static double first_use(const struct process_blocks *b, const struct block_life 
 			const struct block *block, bool at_most)
 {
 	uint64_t age = b->time_ns > block->time_ns ? b->time_ns - block->time_ns : 0;
-	double now = block_life_first_use(l, age / BLOCK_TICK_NS, watched_for(b, block), at_most);
-	double then = 1;
+	double now, then = 1;
 
+	if (!l->freed_cnt)
+		return 1;
+	now = block_life_first_use(l, age / BLOCK_TICK_NS, watched_for(b, block), at_most);
 	if (b->corrected_ns > block->time_ns && b->corrected_ticks >= block->ticks)
 		then = block_life_first_use(l, (b->corrected_ns - block->time_ns) / BLOCK_TICK_NS,
 					    b->corrected_ticks - block->ticks, at_most);
@@ -383,7 +389,9 @@ int process_blocks_burst_end(struct process_blocks *b, uint64_t time_ns)
 	b->sampled.over_us = (time_ns - b->first_ns) / US_NS;
 	b->begin_ns = 0;
 	b->time_ns = time_ns;
-	return b->sampled.bursts % CORRECTED_BURSTS ? 0 : correct_blocks(b);
+	if (b->sampled.bursts % CORRECTED_BURSTS || block_book_cnt(b->book) > CORRECTED_BLOCKS)
+		return 0;
+	return correct_blocks(b);
 }
 
 /*

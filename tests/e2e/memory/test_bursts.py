@@ -17,6 +17,7 @@ from recording import Recording, succeeded
 PROGRAM = Path(__file__).parent.parent / "targets/memory/busy.py"
 FUNCTIONS = ("keeps", "drops", "turns", "some")
 SAMPLED = "sampled: 100 ms of each second"
+EXACT = "recording blocks from now on"
 BURST = "of its speed"      # -v, once in each burst from the second on
 
 
@@ -27,12 +28,13 @@ class Said:
         self.recording, self.lines = recording, []
 
     def wait(self, words, times=1):
-        """Until so many lines have had these words."""
+        """Until so many lines have had one of these words. The last line."""
         end = time.monotonic() + TIMEOUT
-        while sum(words in line for line in self.lines) < times:
+        while sum(any(w in line for w in words) for line in self.lines) < times:
             line = self.recording.process.stderr.readline()
             assert line and time.monotonic() < end, self.lines
             self.lines.append(line)
+        return self.lines[-1]
 
 
 @contextlib.contextmanager
@@ -58,7 +60,8 @@ def bursts(process, out):
     argv = ["-v", "-m", "mem", "--allocations", "-p", process.pid, "-o", out, "--json"]
     with Recording(argv) as recording:
         said = Said(recording)
-        said.wait(SAMPLED)
+        if SAMPLED not in said.wait((SAMPLED, EXACT)):
+            pytest.skip("this machine is too busy: the program got so little CPU time that each block can be recorded")
         yield recording, said
 
 
@@ -69,8 +72,8 @@ def has_bursts():
 def test_it_is_sampled(out):
     """It says so, and so does the file; each block stands for ten or more."""
     path = out / "busy.mlyze"
-    with busy(out / "book") as process, bursts(process, path) as (recording, said):
-        said.wait(BURST)
+    with busy(out / "book", BUSY_SPIN="0") as process, bursts(process, path) as (recording, said):
+        said.wait((BURST,))
         summary = succeeded(recording.stop()).summary
     rows = Rows(path)
     file, = rows.said["files"]
@@ -88,9 +91,9 @@ def test_it_is_sampled(out):
 def test_shares_by_function(out):
     """What each function was given, and what it holds, within three of the errors that are said."""
     book, path = out / "book", out / "busy.mlyze"
-    with busy(book) as process, bursts(process, path) as (recording, said):
+    with busy(book, BUSY_SPIN="10000") as process, bursts(process, path) as (recording, said):
         ask(process)
-        said.wait(BURST, times=60)
+        said.wait((BURST,), times=60)
         ask(process)
         assert process.stdout.readline() == "done\n"
         succeeded(recording.stop())
