@@ -15,6 +15,21 @@
 #define HEAP_BLOCKS (1024 * 1024)
 #define HEAP_THREADS 16384
 
+/* Functions grouped by their arguments. In bursts, the cookie of their probes. */
+enum heap_shape {
+	HEAP_MALLOC,		/* (bytes) */
+	HEAP_CALLOC,		/* (count, bytes) */
+	HEAP_REALLOC,		/* (old, bytes) */
+	HEAP_REALLOCARRAY,	/* (old, count, bytes) */
+	HEAP_ALIGNED_ALLOC,	/* (alignment, bytes) */
+	HEAP_POSIX_MEMALIGN,	/* (&address, alignment, bytes) */
+	HEAP_MMAP,
+	HEAP_MREMAP,
+	HEAP_FREE,		/* (address) */
+	HEAP_MUNMAP,
+	HEAP_SHAPE_CNT,
+};
+
 /* Calls so far, on one CPU. */
 struct heap_counts {
 	abi_u64 entries;	/* probes hit at the entry of a function */

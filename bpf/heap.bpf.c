@@ -15,6 +15,10 @@
  * Between the free inside realloc() and its return, a block may be given to another thread. So the
  * old block leaves live_blocks when realloc() is entered, and its RAW_FREE has that time, though it
  * is sent later: user space does not free younger blocks.
+ *
+ * In bursts (capture_bursts.c) the probes are removed between two of them, and all functions have
+ * one program, on_heap_call(), so that one link has all of them: each one that is removed waits for
+ * tens of ms. A call that a burst's end interrupts is not recorded.
  */
 #include "abi_heap.h"
 #include "memory.bpf.h"
@@ -34,6 +38,8 @@
 const volatile unsigned long long cfg_min_block = 512;
 /* 1: only count calls, to estimate the cost. */
 volatile unsigned int heap_counting = 0;
+/* Number of the burst, if calls are recorded in bursts; 0: they are not. */
+volatile unsigned int heap_burst = 0;
 
 /* The stack pointer after the return, which is above that at the entry; arguments and result. */
 #ifdef __TARGET_ARCH_arm64
@@ -64,7 +70,7 @@ struct heap_call {
 	u64 old, old_bytes;	/* realloc(), mremap(): of a block that is recorded; 0: it is not */
 	u64 at;
 	u32 kind;
-	u32 pad;
+	u32 burst;		/* heap_burst: returns of later bursts are not of this call */
 };
 
 /* tid -> the call that the thread is in */
@@ -136,7 +142,7 @@ static __always_inline struct heap_call *call_around(u64 sp)
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
 
-	if (!c || c->sp < sp || c->sp - sp >= NESTED_BYTES)
+	if (!c || c->burst != heap_burst || c->sp < sp || c->sp - sp >= NESTED_BYTES)
 		return NULL;
 	return bpf_ktime_get_ns() - c->entered_ns < NESTED_NS ? c : NULL;
 }
@@ -265,6 +271,7 @@ static __always_inline int enter_call(void *ctx, struct heap_call *c)
 		return 0;
 	c->sp = sp + RETURN_BYTES;
 	c->entered_ns = bpf_ktime_get_ns();
+	c->burst = heap_burst;
 	if (c->old) {
 		u64 key = c->old | (c->kind == CALL_MAP ? MAPPING : 0);
 		u64 *bytes = bpf_map_lookup_elem(&live_blocks, &key);
@@ -326,97 +333,22 @@ static __always_inline void take_return(void *ctx, const struct heap_call *c)
 		take_block(addr, c->bytes, c->sp, why);
 }
 
-SEC("?uprobe")
-int on_heap_return(void *ctx)
+static __always_inline int leave_call(void *ctx)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	struct heap_call *found = bpf_map_lookup_elem(&heap_calls, &tid);
 
 	if (!found || found->sp != STACK(ctx))
 		return 0;
-	take_return(ctx, found);
+	if (found->burst == heap_burst)
+		take_return(ctx, found);
 	bpf_map_delete_elem(&heap_calls, &tid);
 	return 0;
 }
 
-/* malloc, valloc, pvalloc, operator new: the first argument is the size. */
-SEC("?uprobe")
-int on_malloc(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 0) };
-
-	return enter_call(ctx, &c);
-}
-
-SEC("?uprobe")
-int on_calloc(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK,
-			       .bytes = size_product(ARG(ctx, 0), ARG(ctx, 1)) };
-
-	return enter_call(ctx, &c);
-}
-
-SEC("?uprobe")
-int on_realloc(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0), .bytes = ARG(ctx, 1) };
-
-	return enter_call(ctx, &c);
-}
-
-SEC("?uprobe")
-int on_reallocarray(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0),
-			       .bytes = size_product(ARG(ctx, 1), ARG(ctx, 2)) };
-
-	return enter_call(ctx, &c);
-}
-
-/* aligned_alloc, memalign: the second argument is the size. */
-SEC("?uprobe")
-int on_aligned_alloc(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 1) };
-
-	return enter_call(ctx, &c);
-}
-
-SEC("?uprobe")
-int on_posix_memalign(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_BLOCK_AT, .at = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
-
-	return enter_call(ctx, &c);
-}
-
-/*
- * Of mmap(), only private writable memory counts: not files, nor reserved addresses. Calls inside
- * it are nested in any case.
- */
-SEC("?uprobe")
-int on_mmap(void *ctx)
-{
-	bool memory = (ARG(ctx, 3) & MAP_TYPES) == MAP_PRIVATE_ANONYMOUS &&
-		      ARG(ctx, 2) & PROT_WRITE;
-	struct heap_call c = { .kind = CALL_MAP, .bytes = memory ? ARG(ctx, 1) : 0 };
-
-	return enter_call(ctx, &c);
-}
-
-SEC("?uprobe")
-int on_mremap(void *ctx)
-{
-	struct heap_call c = { .kind = CALL_MAP, .old = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
-
-	return enter_call(ctx, &c);
-}
-
 /* ---- calls that free memory ---- */
 
-SEC("?uprobe")
-int on_free(void *ctx)
+static __always_inline int free_block(void *ctx)
 {
 	u64 addr = ARG(ctx, 0), *bytes;
 
@@ -430,8 +362,7 @@ int on_free(void *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int on_munmap(void *ctx)
+static __always_inline int unmap_range(void *ctx)
 {
 	u64 addr = ARG(ctx, 0), bytes = ARG(ctx, 1), key = addr | MAPPING;
 
@@ -440,4 +371,103 @@ int on_munmap(void *ctx)
 	bpf_map_delete_elem(&live_blocks, &key);
 	send_free(addr, bytes, ALLOC_MAP, bpf_ktime_get_ns());
 	return 0;
+}
+
+/* ---- the functions ---- */
+
+/*
+ * Of mmap(), only private writable memory counts: not files, nor reserved addresses. Calls inside
+ * it are nested in any case.
+ */
+static __always_inline u64 mapped_bytes(void *ctx)
+{
+	bool memory = (ARG(ctx, 3) & MAP_TYPES) == MAP_PRIVATE_ANONYMOUS &&
+		      ARG(ctx, 2) & PROT_WRITE;
+
+	return memory ? ARG(ctx, 1) : 0;
+}
+
+/* What the function's arguments request. Returns false if that is no memory. */
+static __always_inline bool read_call(void *ctx, u64 shape, struct heap_call *c)
+{
+	c->kind = CALL_BLOCK;
+	if (shape == HEAP_MALLOC) {	/* valloc, pvalloc, operator new */
+		c->bytes = ARG(ctx, 0);
+	} else if (shape == HEAP_CALLOC) {
+		c->bytes = size_product(ARG(ctx, 0), ARG(ctx, 1));
+	} else if (shape == HEAP_REALLOC) {
+		c->old = ARG(ctx, 0);
+		c->bytes = ARG(ctx, 1);
+	} else if (shape == HEAP_REALLOCARRAY) {
+		c->old = ARG(ctx, 0);
+		c->bytes = size_product(ARG(ctx, 1), ARG(ctx, 2));
+	} else if (shape == HEAP_ALIGNED_ALLOC) {	/* memalign */
+		c->bytes = ARG(ctx, 1);
+	} else if (shape == HEAP_POSIX_MEMALIGN) {
+		c->kind = CALL_BLOCK_AT;
+		c->at = ARG(ctx, 0);
+		c->bytes = ARG(ctx, 2);
+	} else if (shape == HEAP_MMAP) {
+		c->kind = CALL_MAP;
+		c->bytes = mapped_bytes(ctx);
+	} else if (shape == HEAP_MREMAP) {
+		c->kind = CALL_MAP;
+		c->old = ARG(ctx, 0);
+		c->bytes = ARG(ctx, 2);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* A function of this enum heap_shape is entered. */
+static __always_inline int take_call(void *ctx, u64 shape)
+{
+	struct heap_call c = { 0 };
+
+	if (shape == HEAP_FREE)
+		return free_block(ctx);
+	if (shape == HEAP_MUNMAP)
+		return unmap_range(ctx);
+	return read_call(ctx, shape, &c) ? enter_call(ctx, &c) : 0;
+}
+
+#define ON_CALL(name, shape)			\
+	SEC("?uprobe")				\
+	int name(void *ctx)			\
+	{					\
+		return take_call(ctx, shape);	\
+	}
+
+ON_CALL(on_malloc, HEAP_MALLOC)
+ON_CALL(on_calloc, HEAP_CALLOC)
+ON_CALL(on_realloc, HEAP_REALLOC)
+ON_CALL(on_reallocarray, HEAP_REALLOCARRAY)
+ON_CALL(on_aligned_alloc, HEAP_ALIGNED_ALLOC)
+ON_CALL(on_posix_memalign, HEAP_POSIX_MEMALIGN)
+ON_CALL(on_mmap, HEAP_MMAP)
+ON_CALL(on_mremap, HEAP_MREMAP)
+ON_CALL(on_free, HEAP_FREE)
+ON_CALL(on_munmap, HEAP_MUNMAP)
+
+SEC("?uprobe")
+int on_heap_return(void *ctx)
+{
+	return leave_call(ctx);
+}
+
+/* ---- in bursts ---- */
+
+/* Any function's entry, by its enum heap_shape, which is the probe's cookie. */
+SEC("?uprobe")
+int on_heap_call(void *ctx)
+{
+	return take_call(ctx, bpf_get_attach_cookie(ctx));
+}
+
+/* As on_heap_return(); it is loaded for another way to attach it. */
+SEC("?uprobe")
+int on_heap_returned(void *ctx)
+{
+	return leave_call(ctx);
 }

@@ -46,7 +46,7 @@ LOADERS = ("capture/", "doctor/doctor_trial.c")
 # Headers inside of which only these files may look.
 PRIVATE = {
     "resolve/process_internal.h": [f"resolve/process{part}.c" for part in (
-        "", "_async", "_event", "_gc", "_memory", "_stack", "_threads")],
+        "", "_async", "_blocks", "_event", "_gc", "_memory", "_stack", "_threads")],
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')
 

@@ -177,6 +177,10 @@ bench-heap-why: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what looking for
 bench-memory: $(O)/tachbpf interpreters ## what a recording of memory costs an allocation-heavy program, beside memray and tracemalloc (root)
 	$(BENCH)/bench_memory.py $(BENCHFLAGS)
 
+.PHONY: bench-bursts
+bench-bursts: $(O)/tachbpf ## what --allocations costs a program, every block and in bursts (root)
+	$(BENCH)/bench_bursts.py $(BENCHFLAGS)
+
 .PHONY: bench-processes
 bench-processes: $(O)/tachbpf ## what 100,000, 200,000 and 400,000 processes in a file cost each command
 	$(BENCH)/bench_processes.py $(BENCHFLAGS)

@@ -159,8 +159,8 @@ static void read_pool(uint32_t bytes)
 		return;
 	check(p.carved <= PYMALLOC_BLOCKS_MAX && pymalloc_pool_extent(&p) <= bytes);
 	cnt = pymalloc_pool_used(&p, pool, used);
-	check(cnt <= (int)p.carved && (cnt >= 0 || cnt == -EBADMSG));
-	for (i = 0; cnt > 0 && i < p.carved; i++) {
+	check(cnt <= (int)p.carved && (cnt >= 0 || cnt == -EBADMSG || cnt == -ELOOP));
+	for (i = 0; cnt != -ELOOP && i < p.carved; i++) {
 		if (!(used[i / 64] >> i % 64 & 1))
 			continue;
 		seen++;

@@ -38,6 +38,8 @@ struct memory_row {
 	int64_t held;		/* bytes: live at the end, minus those live at the beginning if
 				 * the range does not begin with the file */
 	double growth;		/* of held, bytes per minute; see memory_series.h */
+	double touched_error;	/* bytes: one standard deviation, if blocks were recorded in ... */
+	double held_error;	/* ... bursts (memory_error.h); else 0 */
 	bool leaks;		/* it grew in each interval, in at least one file */
 	uint32_t key;		/* for memory_rows_key() */
 	uint64_t id;		/* in the rows of one file, by stack: the stack's id in the file */

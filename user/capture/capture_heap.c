@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded.
- * Calls are counted first, to estimate the cost; then the capture goes on or ends (heap_cost.h).
+ * Calls are counted first, to estimate the cost (heap_cost.h); then the capture records every
+ * block, or in bursts (capture_bursts.h), or ends where the kernel cannot do that.
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
  * (heap_counting): it must see both a call's entry and its return, or neither.
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi_heap.h"
+#include "capture/capture_bursts.h"
 #include "capture/capture_state.h"
 #include "probe/heap_cost.h"
 #include "probe/heap_functions.h"
@@ -42,6 +44,7 @@ enum heap_state {
 	HEAP_SEEKS,		/* it has mapped no allocator yet */
 	HEAP_COUNTS,
 	HEAP_RECORDS,
+	HEAP_BURSTS,
 	HEAP_ENDED,
 };
 
@@ -57,6 +60,8 @@ struct capture_heap {
 	struct heap_counts before;	/* calls counted so far at that time */
 	bool again;			/* counts for the second time */
 	bool cost_said;
+	bool has_bursts;		/* this kernel can remove probes quickly */
+	struct bursts *bursts;		/* NULL: every block is recorded */
 };
 
 static struct bpf_program *program_of(struct tachbpf_bpf *skel, enum heap_shape shape, bool returns)
@@ -91,6 +96,7 @@ static int heap_configure(struct capture *s)
 		bpf_program__set_autoattach(prog, false);
 	}
 	if (!on) {
+		bursts_configure(s);
 		bpf_map__set_max_entries(skel->maps.live_blocks, 1);
 		bpf_map__set_max_entries(skel->maps.heap_calls, 1);
 		return 0;
@@ -98,7 +104,10 @@ static int heap_configure(struct capture *s)
 	skel->rodata->cfg_min_block = s->args.min_block_bytes ? s->args.min_block_bytes : 1;
 	skel->bss->heap_counting = 1;
 	s->heap = calloc(1, sizeof(*s->heap));
-	return s->heap ? 0 : -ENOMEM;
+	if (!s->heap)
+		return -ENOMEM;
+	s->heap->has_bursts = bursts_configure(s);
+	return 0;
 }
 
 /* ---- probes ---- */
@@ -163,32 +172,11 @@ static int heap_open(struct capture *s)
 
 /* ---- cost ---- */
 
-static void read_counts(struct capture *s, struct heap_counts *sum)
-{
-	int cpus = libbpf_num_possible_cpus(), i;
-	struct heap_counts *rows = cpus > 0 ? calloc((size_t)cpus, sizeof(*rows)) : NULL;
-	uint32_t zero = 0;
-
-	*sum = (struct heap_counts){ 0 };
-	if (rows && !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.heap_counts), &zero, rows))
-		for (i = 0; i < cpus; i++) {
-			sum->entries += rows[i].entries;
-			sum->returns += rows[i].returns;
-			sum->kept += rows[i].kept;
-		}
-	free(rows);
-}
-
 /* The cost of the calls since this state began. */
 static struct heap_cost cost_since(struct capture *s, uint64_t now)
 {
-	const struct heap_counts *before = &s->heap->before;
-	struct heap_counts c;
+	struct heap_counts c = bursts_calls(s, &s->heap->before);
 
-	read_counts(s, &c);
-	c.entries -= before->entries;
-	c.returns -= before->returns;
-	c.kept -= before->kept;
 	return heap_cost(&c, now - s->heap->since_ns, &s->heap->prices);
 }
 
@@ -199,7 +187,7 @@ static void enter_state(struct capture *s, enum heap_state state)
 	s->heap->state = state;
 	s->heap->since_ns = now_ns();
 	s->heap->next_ns = 0;
-	read_counts(s, &s->heap->before);
+	s->heap->before = bursts_calls(s, &(struct heap_counts){ 0 });
 }
 
 static void fail_heap(struct capture *s, int err)
@@ -284,6 +272,35 @@ static void seek_allocator(struct capture *s, uint64_t now)
 	}
 }
 
+/* What is left of a process' speed with all probes; calls were counted by those of entries only. */
+static double speed_left(const struct capture_heap *h, const struct heap_cost *cost)
+{
+	double counting = cost->calls_per_s * h->prices.enter_us / 1e6;
+
+	return 1 / (1 + cost->cpu / (counting < 0.9 ? 1 - counting : 0.1));
+}
+
+static void record_in_bursts(struct capture *s, const struct heap_cost *cost, const char *text)
+{
+	struct capture_heap *h = s->heap;
+	const struct tracked *t = lifecycle_find(&s->life, h->tgid);
+
+	detach_probes(s);
+	h->bursts = bursts_new(s, h->tgid, t ? t->start_ns : 0, &h->prices, speed_left(h, cost));
+	if (h->bursts) {
+		enter_state(s, HEAP_BURSTS);
+		log_info("--allocations: %s, more than %.0f %%: sampled: %llu ms of each second; "
+			 "--accept-cost records every block", text, 100 * HEAP_COST_MAX,
+			 BURST_NS / MS_NS);
+	} else if (errno == ESRCH || errno == ENOENT) {
+		enter_state(s, HEAP_WAITS);
+	} else {
+		log_error("--allocations: cannot probe process %d in bursts: %s", h->tgid,
+			  strerror(errno));
+		fail_heap(s, -errno);
+	}
+}
+
 /* There is neither a cost nor an error: other programs have used the CPUs for too long. */
 static void give_up(struct capture *s)
 {
@@ -317,9 +334,13 @@ static void judge_cost(struct capture *s, uint64_t now)
 			log_info("--allocations: %s; recording blocks from now on", text);
 		return;
 	}
+	if (s->heap->has_bursts) {
+		record_in_bursts(s, &cost, text);
+		return;
+	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: use --accept-cost, "
-		  "or leave out --allocations", s->heap->tgid, text,
-		  100 * HEAP_COST_MAX);
+		  "or leave out --allocations (Linux 6.6 and later can sample: in bursts)",
+		  s->heap->tgid, text, 100 * HEAP_COST_MAX);
 	fail_heap(s, -EDQUOT);
 }
 
@@ -348,7 +369,20 @@ void capture_heap_exec(struct capture *s, pid_t tgid)
 	if (!s->heap || s->heap->tgid != tgid || s->heap->state == HEAP_ENDED)
 		return;
 	detach_probes(s);
+	bursts_free(s->heap->bursts);
+	s->heap->bursts = NULL;
 	enter_state(s, HEAP_WAITS);
+}
+
+/* An error in a process that has ended, or is about to, is none. */
+static void poll_bursts(struct capture *s, uint64_t now)
+{
+	int err = bursts_poll(s, s->heap->bursts, now);
+
+	if (!err || err == -ESRCH || !lifecycle_process(&s->life, s->heap->tgid))
+		return;
+	log_error("--allocations: cannot probe process %d: %s", s->heap->tgid, strerror(-err));
+	fail_heap(s, err);
 }
 
 static void heap_poll(struct capture *s)
@@ -370,12 +404,16 @@ static void heap_poll(struct capture *s)
 		judge_cost(s, now);
 	else if (h->state == HEAP_RECORDS)
 		say_cost(s, now);
+	else if (h->state == HEAP_BURSTS)
+		poll_bursts(s, now);
 }
 
 static uint64_t heap_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	bool hurries = s->heap && s->heap->state <= HEAP_SEEKS;
 
+	if (s->heap && s->heap->state == HEAP_BURSTS)
+		return bursts_wait_ns(s->heap->bursts, now_ns, limit_ns);
 	return hurries && limit_ns > HURRY_NS ? HURRY_NS : limit_ns;
 }
 
@@ -384,7 +422,15 @@ static void heap_stop(struct capture *s)
 	if (!s->heap)
 		return;
 	detach_probes(s);
+	if (s->heap->bursts)
+		bursts_stop(s, s->heap->bursts);
 	enter_state(s, HEAP_ENDED);
+}
+
+static void heap_settle(struct capture *s)
+{
+	if (s->heap && s->heap->bursts)
+		lifecycle_fail(&s->life, bursts_settle(s, s->heap->bursts));
 }
 
 static void heap_free(struct capture *s)
@@ -392,6 +438,7 @@ static void heap_free(struct capture *s)
 	if (!s->heap)
 		return;
 	detach_probes(s);
+	bursts_free(s->heap->bursts);
 	prober_end();
 	free(s->heap);
 }
@@ -402,5 +449,6 @@ const struct source_ops capture_heap_source = {
 	.poll = heap_poll,
 	.wait_ns = heap_wait_ns,
 	.stop = heap_stop,
+	.settle = heap_settle,
 	.free = heap_free,
 };

@@ -182,6 +182,7 @@ static int say_head(const struct heap_screen *s, const struct heap_shown *p,
 	char count[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
 	uint64_t cnt;
 	const struct heap_chain *root = main_root(c, &cnt);
+	double share = c->sampled ? 100.0 * (double)cnt / c->sampled : 0;
 	int err;
 
 	if (root)
@@ -192,9 +193,8 @@ static int say_head(const struct heap_screen *s, const struct heap_shown *p,
 	if (c->objects == 1)
 		err = heap_say(s, 0, "The only %s object is %s.", type, keeper);
 	else
-		err = heap_say(s, 0, "%.0f %% of the %s %s objects are %s.",
-			       c->sampled ? 100.0 * (double)cnt / c->sampled : 0, count, type,
-			       keeper);
+		err = heap_say(s, 0, "%.*f %% of the %s %s objects are %s.", share < 1, share,
+			       count, type, keeper);
 	fputs(colour_off(s->out), s->out);
 	if (err)
 		return err;

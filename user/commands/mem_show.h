@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * mem_show.h - the data that tachbpf mem has about a file, and its output as text and JSON. Only
- * for cmd_mem.c and mem_show.c.
+ * for cmd_mem.c, mem_show.c and mem_json.c.
  */
 #ifndef TACHBPF_MEM_SHOW_H
 #define TACHBPF_MEM_SHOW_H

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-#define COMMAND_COLUMNS 46
+#define COMMAND_COLUMNS 45
 #define TYPE_COLUMNS 80
 
 const char *memory_heading(bool exact)
@@ -50,7 +50,7 @@ void memory_print_hint(FILE *out, uint32_t tgid, bool lives, const char *type, s
 		"objects use it again, so what stays may be others' objects.";
 	char pid[16] = "PID";
 
-	text_wrap(out, why, 0, width);
+	text_wrap(out, why, 0, width ? width : TEXT_COLUMNS);
 	if (tgid && lives)
 		snprintf(pid, sizeof(pid), "%u", tgid);
 	if (!tgid || lives)
@@ -58,6 +58,6 @@ void memory_print_hint(FILE *out, uint32_t tgid, bool lives, const char *type, s
 			      "tachbpf heap %s --since 30s", pid);
 	if ((!tgid || lives) && is_plain_name(type))
 		print_command(out, width, "who keeps them", "tachbpf heap %s --why %s", pid, type);
-	print_command(out, width, "who allocates what is not freed",
+	print_command(out, width, "who allocates what stays",
 		      "tachbpf -m mem --allocations -p %s -d 30", pid);
 }

@@ -15,8 +15,8 @@ const char *memory_heading(bool exact);
 
 /*
  * Prints, after such a table of pages, what it does not say and the commands for it, in lines of at
- * most width columns; 0: in one. tgid: the process; 0: there are several, or none. lives: it still
- * runs, as far as is known. type: of objects, that grew, any bytes; "": unknown.
+ * most width columns; 0: no terminal. tgid: the process; 0: there are several, or none. lives: it
+ * still runs, as far as is known. type: of objects, that grew, any bytes; "": unknown.
  */
 void memory_print_hint(FILE *out, uint32_t tgid, bool lives, const char *type, size_t width);
 

@@ -259,8 +259,9 @@ const struct setting options_record[] = {
 	  "allocates, of at least 512 bytes (default)", &type_allocations, AT(record.capture),
 	  .min = 1, .max = BYTES_MAX, .wanted = "expected --allocations alone, or the size of the "
 	  "smallest block, 1 to 1G, such as --allocations=4K" },
-	{ 0, "accept-cost", NULL, HOW, "--allocations: record even if it costs more than 10 % of a "
-	  "CPU", FLAG(record.capture.costly) },
+	{ 0, "accept-cost", NULL, HOW, "--allocations: record every block even if that costs more "
+	  "than 10 % of a CPU; default: then only 100 ms of each second",
+	  FLAG(record.capture.costly) },
 	{ 0, "min-wait", "TIME", HOW, "ignore shorter waits: 10ms, 500us, 1s",
 	  &setting_duration, AT(record.capture.min_wait_ns), .max = YEAR,
 	  .wanted = "expected a time such as 500us, 10ms or 1s" },

@@ -96,6 +96,7 @@ static void print_sentence(const struct census_file *c, bool name_process)
 {
 	const char *comm = c->notes.comm ? c->notes.comm : "";
 	char shown[4 * PROC_COMM_MAX], *text = mem_types_sentence(&c->growths), *line = NULL;
+	size_t width = text_terminal_width(stderr);
 	int n = -1;
 
 	escape_text(comm, strlen(comm), shown, sizeof(shown));
@@ -104,7 +105,7 @@ static void print_sentence(const struct census_file *c, bool name_process)
 	else if (text)
 		n = asprintf(&line, "Objects: %s", text);
 	if (n >= 0)
-		text_wrap(stderr, line, 0, text_terminal_width(stderr));
+		text_wrap(stderr, line, 0, width ? width : TEXT_COLUMNS);
 	free(n >= 0 ? line : NULL);
 	free(text);
 }

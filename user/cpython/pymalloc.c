@@ -99,7 +99,7 @@ int pymalloc_pool_used(const struct pymalloc_pool *p, const uint8_t *bytes,
 	while (off) {
 		i = (off - PYMALLOC_HEADER_BYTES) / p->block;
 		if (!(used[i / 64] >> i % 64 & 1))
-			return -EBADMSG;
+			return -ELOOP;
 		used[i / 64] &= ~(1ull << i % 64);
 		left--;
 		memcpy(&next, bytes + off, sizeof(next));

@@ -44,8 +44,9 @@ uint32_t pymalloc_pool_extent(const struct pymalloc_pool *p);
 
 /*
  * Find the blocks in use: bit i of used is block i, at pymalloc_block_off(). bytes: a copy of
- * pymalloc_pool_extent() bytes of the pool; p is parsed from the same copy. Returns their number,
- * or -EBADMSG: the free list leads out of the pool or into a circle.
+ * pymalloc_pool_extent() bytes of the pool; p is parsed from the same copy. Returns their number;
+ * -EBADMSG: the free list leads out of the pool, as it may while it changes: used has all blocks
+ * that were not met until then; -ELOOP: it leads into a circle.
  */
 int pymalloc_pool_used(const struct pymalloc_pool *p, const uint8_t *bytes,
 		       uint64_t used[PYMALLOC_USED_WORDS]);

@@ -92,6 +92,8 @@ int taking_unit(struct taking *t, const struct heap_unit *unit)
 	t->pending_cnt = 0;
 	if (t->mem.ended)	/* a part of it is missing */
 		return -E2BIG;
+	if (err == -ENOENT)	/* now it has nothing */
+		return estimate_end(t->sums, unit->stratum);
 	if (err == -EBADMSG)
 		t->out->bad_pools++;
 	else if (err)

@@ -216,5 +216,5 @@ int taking_window(struct taking *t, const struct heap_unit *unit)
 		if (!err)
 			take_heads(t, &w);
 	}
-	return err ? -EFAULT : 0;
+	return err ? -ENOENT : 0;	/* what is not mapped any more has no objects */
 }

@@ -90,7 +90,9 @@ void chains_variable_name(struct chains *c, uint32_t space, const char *key, cha
 
 	if (!s->type)
 		chains_text(c, s->name, true, module, sizeof(module));
-	snprintf(out, size, "%s.%s", s->type ? s->type->name : module, key);
+	/* A key that is kept is no name, nor is a key that may not be shown. */
+	snprintf(out, size, strpbrk(key, " [") ? "%s: %s" : "%s.%s",
+		 s->type ? s->type->name : module, key);
 }
 
 static void add_root(struct chains *c, uint32_t node)

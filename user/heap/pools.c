@@ -185,20 +185,32 @@ static int copy_pool(struct heap_mem *m, const struct heap_unit *unit, uint8_t *
 	return err;
 }
 
+/* How often a pool whose free list changes is copied again. */
+#define TRIES 3
+
 static int read_pool(struct heap_mem *m, const struct heap_target *target,
 		     const struct heap_unit *unit, struct heap_blocks *out)
 {
 	static uint8_t bytes[PYMALLOC_POOL_MAX];
 	static uint64_t used[PYMALLOC_USED_WORDS];
 	struct pymalloc_pool p;
-	int err = copy_pool(m, unit, bytes, &p);
+	int err = 0, cnt = -EBADMSG, i;
 
-	if (!err) {
-		err = pymalloc_pool_used(&p, bytes, used);
-		err = err < 0 ? err : 0;
+	for (i = 0; i < TRIES && cnt == -EBADMSG; i++) {
+		err = copy_pool(m, unit, bytes, &p);
+		if (err && err != -EBADMSG)
+			return err == -EFAULT ? -ENOENT : err;
+		if (!err)
+			cnt = pymalloc_pool_used(&p, bytes, used);
 	}
 	if (err)
-		return err;
+		return -ENOENT;
+	if (cnt == -ELOOP)
+		return -EBADMSG;
+	/*
+	 * Else it always changes, as those do in which the process works most: to leave these out
+	 * would be no random choice. A free block that was not met has no reference count.
+	 */
 	*out = (struct heap_blocks){ .addr = unit->addr + PYMALLOC_HEADER_BYTES,
 				     .cnt = p.carved, .block = p.block,
 				     .bytes = bytes + PYMALLOC_HEADER_BYTES,

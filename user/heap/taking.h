@@ -67,7 +67,7 @@ void taking_finish(struct taking *t);
 
 /* Read a unit and add all of it. 0, or -errno: it was left out, and counted. */
 int taking_unit(struct taking *t, const struct heap_unit *unit);
-/* The part of it that reads a window: a unit of memory outside of the allocator's. 0 or -errno. */
+/* The part of it that reads a window: a unit of memory outside of the allocator. 0 or -ENOENT. */
 int taking_window(struct taking *t, const struct heap_unit *unit);
 
 /* ---- what is known before the sample is taken ---- */

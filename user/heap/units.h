@@ -77,7 +77,8 @@ struct heap_allocator {
 	/* Add all units, or set units->scale. 0 or -errno. */
 	int (*find)(struct heap_mem *m, const struct heap_maps *maps,
 		    const struct heap_target *target, uint64_t *seed, struct heap_units *units);
-	/* 0; -EBADMSG: it is no such unit, or no more; other -errno: unreadable. */
+	/* 0; -ENOENT: it is gone, with all that was in it; -EBADMSG: it lies, or has changed
+	 * while it was read; other -errno: unreadable. */
 	int (*read)(struct heap_mem *m, const struct heap_target *target,
 		    const struct heap_unit *unit, struct heap_blocks *blocks);
 };

@@ -289,6 +289,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 		   &system, &threads, &st->start_ticks, &code, &stack) != 9)
 		return -EINVAL;
 	st->cpu_ticks = user + system;
+	st->user_ticks = user;
 	/* The first thread may end before the others; then the process is not a zombie. */
 	st->ended = st->state == 'Z' || st->state == 'X';
 	st->zombie = st->ended && threads <= 1;

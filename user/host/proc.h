@@ -85,6 +85,7 @@ struct proc_stat {
 	uint64_t start_ticks;		/* start time since boot, in 1/100 s (USER_HZ) */
 	uint64_t cpu_ticks;		/* user and system time of all
 					 * its threads so far, in 1/100 s */
+	uint64_t user_ticks;		/* of these, user time */
 	bool ended;		/* the first thread has ended */
 	bool zombie;		/* all threads have ended */
 	bool exiting;		/* the last thread is exiting */

@@ -163,6 +163,7 @@ static int leave_rest(struct block_book *b, const struct block *map, uint64_t fr
 		return 0;
 	left.addr = from;
 	left.bytes = to - from;
+	left.weighed = (uint64_t)((double)map->weighed * ((double)left.bytes / (double)map->bytes));
 	err = insert_map(b, &left);
 	return err ? err : b->fns->left(b->ctx, &left);
 }
@@ -208,4 +209,73 @@ int block_book_map(struct block_book *b, const struct block *map)
 		return -EBADMSG;
 	err = block_book_unmap(b, map->addr, map->bytes, UINT64_MAX);
 	return err ? err : insert_map(b, map);
+}
+
+/* ---- all of them ---- */
+
+/* Positions: the table's slots, and the mappings after them. */
+size_t block_book_list(const struct block_book *b, uint64_t *pos, struct block *out,
+		       bool *mappings, size_t max)
+{
+	const size_t slots = b->blocks.cap, all = slots + b->map_cnt;
+	const struct block *at;
+	size_t n = 0;
+
+	for (; *pos < all && n < max; ++*pos) {
+		at = *pos < slots ? hash_slots_at(&b->blocks, &kind, *pos) :
+				    &b->maps[*pos - slots];
+		if (!at->addr)
+			continue;
+		mappings[n] = *pos >= slots;
+		out[n++] = *at;
+	}
+	if (*pos >= all)
+		*pos = UINT64_MAX;
+	return n;
+}
+
+size_t block_book_cnt(const struct block_book *b)
+{
+	return b->blocks.cnt;
+}
+
+/* From a free slot on: what moves up to fill a gap was not seen yet. */
+static int sweep_blocks(struct block_book *b,
+			bool (*is_over)(void *ctx, const struct block *block), void *ctx)
+{
+	size_t first = 0, i, cap = b->blocks.cap;
+	struct block *slot, gone;
+	int err = 0;
+
+	while (first < cap && is_used(hash_slots_at(&b->blocks, &kind, first)))
+		first++;
+	for (i = first; !err && i < first + cap;) {
+		slot = hash_slots_at(&b->blocks, &kind, i);
+		if (!slot->addr || !is_over(ctx, slot)) {
+			i++;
+			continue;
+		}
+		gone = *slot;
+		hash_slots_remove(&b->blocks, &kind, slot, b);
+		err = pass_gone(b, &gone);
+	}
+	return err;
+}
+
+int block_book_sweep(struct block_book *b, bool (*is_over)(void *ctx, const struct block *block),
+		     void *ctx)
+{
+	int err = sweep_blocks(b, is_over, ctx);
+	size_t at = b->map_cnt;
+	struct block gone;
+
+	while (!err && at--) {
+		if (!is_over(ctx, &b->maps[at]))
+			continue;
+		gone = b->maps[at];
+		b->map_cnt--;
+		memmove(&b->maps[at], &b->maps[at + 1], (b->map_cnt - at) * sizeof(*b->maps));
+		err = pass_gone(b, &gone);
+	}
+	return err;
 }

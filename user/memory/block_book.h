@@ -9,20 +9,22 @@
 #ifndef TACHBPF_BLOCK_BOOK_H
 #define TACHBPF_BLOCK_BOOK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct block_book;
 
-/* Limits on blocks, of 32 bytes each, and on mappings. The BPF side keeps fewer blocks. */
+/* Limits on blocks, of 40 bytes each, and on mappings. The BPF side keeps fewer blocks. */
 #define BLOCK_BOOK_MAX (4u * 1024 * 1024)
 #define BLOCK_BOOK_MAPS_MAX 16384u
 
 struct block {
 	uint64_t addr, bytes;
+	uint64_t weighed;	/* the bytes that it stands for, if blocks are a sample */
 	uint64_t time_ns;	/* when it was allocated */
 	uint32_t stack;
-	uint32_t pad;
+	uint32_t ticks;		/* the caller's */
 };
 
 /* Takes a block that is gone; or, for a mapping part of which was unmapped, what is left of it. */
@@ -48,5 +50,20 @@ int block_book_remove(struct block_book *b, uint64_t addr, uint64_t time_ns);
  */
 int block_book_map(struct block_book *b, const struct block *map);
 int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns);
+
+/*
+ * Lists blocks and mappings from *pos on, which is 0 at first: at most max. Returns how many;
+ * *pos is UINT64_MAX after the last one. While some are removed, others may be missed or come
+ * twice.
+ */
+size_t block_book_list(const struct block_book *b, uint64_t *pos, struct block *out,
+		       bool *mappings, size_t max);
+
+/* The number of blocks, without mappings. */
+size_t block_book_cnt(const struct block_book *b);
+
+/* Calls is_over() for each block and mapping once; those for which it returns true are gone. */
+int block_book_sweep(struct block_book *b, bool (*is_over)(void *ctx, const struct block *block),
+		     void *ctx);
 
 #endif

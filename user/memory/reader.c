@@ -26,7 +26,7 @@
 #define NAME_BYTES 64
 
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
-		TASK_LISTS, TASKS };
+		TASK_LISTS, TASKS, BLOCKS };
 
 /* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -160,11 +160,31 @@ static int run_tasks(void *shared, const int *fds)
 	return err;
 }
 
+_Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_place) <= READER_BYTES_MAX, "questions fit");
+_Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_words) <= READER_BYTES_MAX, "answers fit");
+
+/* len places, which are replaced by what was read of them. */
+static int read_blocks(void *shared, const int *fds)
+{
+	static struct block_place places[BLOCK_LOOKS_MAX];
+	static struct block_words found[BLOCK_LOOKS_MAX];
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	uint32_t cnt = s->len;
+
+	if (cnt > BLOCK_LOOKS_MAX)
+		return -E2BIG;
+	memcpy(places, s->bytes, cnt * sizeof(places[0]));
+	block_words_read(&mem, places, cnt, found);
+	memcpy(s->bytes, found, cnt * sizeof(found[0]));
+	return 0;
+}
+
 static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
-	[TASK_LISTS] = task_lists, [TASKS] = run_tasks,
+	[TASK_LISTS] = task_lists, [TASKS] = run_tasks, [BLOCKS] = read_blocks,
 };
 
 static const char *const calls[] = {
@@ -435,6 +455,22 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	tasks_batch_copy(&copy, (const void *)s->bytes);
 	*out = &copy;
 	return check_tasks(&copy) ? 0 : -EBADMSG;
+}
+
+int reader_blocks(pid_t tgid, const struct block_place *places, size_t cnt, bool hurry,
+		  struct block_words *out)
+{
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s || cnt > BLOCK_LOOKS_MAX)
+		return s ? -E2BIG : -EBUSY;
+	memcpy(s->bytes, places, cnt * sizeof(*places));
+	s->len = (uint32_t)cnt;
+	err = call_reader(BLOCKS, tgid, hurry);
+	if (!err)
+		memcpy(out, s->bytes, cnt * sizeof(*out));
+	return err;
 }
 
 void reader_reads_proc(void)

@@ -14,6 +14,7 @@
 #include "cpython/python_threads.h"
 #include "cpython/tasks.h"
 #include "host/otel_signs.h"
+#include "memory/block_look.h"
 #include "worker/worker.h"
 
 /* Its longest answer: the largest table of a code object, and some more. */
@@ -52,6 +53,13 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out);
 int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 		 const struct tasks_batch **out);
+
+/*
+ * block_words_read() of a process, in the reader: some 3 us a block. 0: *out is what was read, and
+ * hostile; -errno: nothing was; -EBUSY: try again later.
+ */
+int reader_blocks(pid_t tgid, const struct block_place *places, size_t cnt, bool hurry,
+		  struct block_words *out);
 
 /*
  * From now on the functions of proc.h ask the reader for the files that it reads. For a program

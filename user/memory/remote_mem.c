@@ -100,6 +100,17 @@ int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch
 	return err;
 }
 
+int remote_blocks(pid_t tgid, const struct block_place *places, size_t cnt,
+		  struct block_words *out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_blocks(tgid, places, cnt, budget.hurry, out) :
+				       -EBUSY;
+
+	count_wait(start_ns);
+	return err;
+}
+
 void remote_mem_hurry(bool hurry)
 {
 	budget.hurry = hurry;

@@ -13,6 +13,7 @@
 
 #include "cpython/python_threads.h"
 #include "cpython/tasks.h"
+#include "memory/block_look.h"
 
 /*
  * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem requires). 0;
@@ -34,6 +35,12 @@ int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
  */
 int remote_task_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out);
 int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out);
+
+/*
+ * block_words_read() of a process, likewise: at most BLOCK_LOOKS_MAX places. *out is hostile.
+ */
+int remote_blocks(pid_t tgid, const struct block_place *places, size_t cnt,
+		  struct block_words *out);
 
 /*
  * hurry: samples wait, so only a share of the time may be spent on reads. At the start, without

@@ -179,6 +179,8 @@ enum memory_change {
 	MEMORY_COLLECTION,	/* CPython's garbage collector has run */
 	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
 	MEMORY_CENSUS,		/* the objects were counted by type */
+	MEMORY_BURST,		/* until the next one, ALLOCs are of one burst */
+	MEMORY_SAMPLED,		/* at the end, if blocks were recorded in bursts: how */
 	MEMORY_FATE,		/* what has become of what a stack holds, at the end */
 };
 
@@ -197,6 +199,17 @@ struct memory_check {
 	uint64_t held;		/* of ALLOCs, when the kernel's figures were read: includes a
 				 * page that was touched before but is not passed on yet */
 	uint64_t unchecked;	/* of these, not checked: table full, pagemap denied */
+};
+
+/* MEMORY_SAMPLED: blocks were recorded in bursts. Bytes are those that the blocks stand for. */
+struct memory_sampled {
+	uint64_t bursts, watched_us;	/* their number, and their time together */
+	uint64_t over_us;		/* from the first one's begin to the last one's end */
+	uint64_t found;			/* bytes of blocks that were found freed between bursts */
+	uint64_t looked_used;		/* bytes that looked in use ... */
+	uint64_t again;			/* ... of these, taken for used again, and so for freed */
+	uint64_t again_error;		/* ... one standard deviation of that */
+	const char *allocator;		/* "glibc", "musl", "unknown" */
 };
 
 /*
@@ -222,6 +235,7 @@ struct memory_event {
 		struct memory_collection collection;
 		struct memory_check check;
 		const struct heap_census *census;	/* heap/census.h; valid in the call */
+		struct memory_sampled sampled;
 		struct memory_fate fate;
 	};
 };

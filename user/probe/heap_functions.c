@@ -41,8 +41,7 @@ const struct heap_function heap_functions[HEAP_FUNCTION_CNT] = {
 	{ "_ZdlPvmSt11align_val_t", HEAP_FREE },
 };
 
-/* Does the function's return matter, too? */
-static bool heap_shape_returns(enum heap_shape shape)
+bool heap_shape_returns(enum heap_shape shape)
 {
 	return shape != HEAP_FREE && shape != HEAP_MUNMAP;
 }

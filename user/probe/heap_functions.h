@@ -6,26 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/abi_heap.h"
 #include "probe/prober.h"
-
-/* Grouped by their arguments, with a BPF program for each group (bpf/heap.bpf.c). */
-enum heap_shape {
-	HEAP_MALLOC,		/* (bytes) */
-	HEAP_CALLOC,		/* (count, bytes) */
-	HEAP_REALLOC,		/* (old, bytes) */
-	HEAP_REALLOCARRAY,	/* (old, count, bytes) */
-	HEAP_ALIGNED_ALLOC,	/* (alignment, bytes) */
-	HEAP_POSIX_MEMALIGN,	/* (&address, alignment, bytes) */
-	HEAP_MMAP,
-	HEAP_MREMAP,
-	HEAP_FREE,		/* (address) */
-	HEAP_MUNMAP,
-	HEAP_SHAPE_CNT,
-};
 
 struct heap_function {
 	const char *name;
-	enum heap_shape shape;
+	enum heap_shape shape;	/* a BPF program for each (bpf/heap.bpf.c) */
 };
 
 /*
@@ -35,6 +21,9 @@ struct heap_function {
 #define HEAP_FUNCTION_CNT 32
 #define HEAP_FUNCTION_NEEDED 2
 extern const struct heap_function heap_functions[HEAP_FUNCTION_CNT];
+
+/* Does the function's return matter, too? */
+bool heap_shape_returns(enum heap_shape shape);
 
 /* Request all functions of all allocators from the prober; w->returns must be filled in. */
 void heap_functions_want(struct prober_wanted *w);

@@ -82,10 +82,11 @@ int uprobe_event_open(int type, pid_t tgid, const char *path, const struct uprob
 
 enum function { PROBE, SET_PARSER };
 
-/* A message with an event. */
+/* A message with an event, or with a file: then `places` are its functions' */
 struct probed {
 	uint32_t function;
 	uint32_t returns;
+	uint64_t places[PARSER_FUNCTIONS_MAX];	/* offsets; 0: not to be probed */
 };
 
 struct shared {
@@ -167,20 +168,20 @@ static int is_same_process(pid_t tgid, uint64_t start_ns)
 	return !start_ns || start_ns / TICK_NS == st.start_ticks ? 0 : -ESRCH;
 }
 
-static void send_event(int to, unsigned int function, bool returns, int event)
+/* Counts as one probe. */
+static void send_probed(int to, struct probed *p, int event)
 {
-	struct probed p = { function, returns };
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { .head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
 				.cmsg_len = CMSG_LEN(sizeof(int)) } };
-	struct iovec io = { &p, sizeof(p) };
+	struct iovec io = { p, sizeof(*p) };
 	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.room,
 			    .msg_controllen = sizeof(control.room) };
 
 	memcpy(CMSG_DATA(&control.head), &event, sizeof(event));
-	if (sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(p))
+	if (sendmsg(to, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(*p))
 		self.found.probe_cnt++;
 	else if (!self.found.first_err)
 		self.found.first_err = -errno;
@@ -189,6 +190,7 @@ static void send_event(int to, unsigned int function, bool returns, int event)
 /* Probe a place of the file fd. */
 static void probe_place(int fd, unsigned int function, const struct uprobe_place *place, int to)
 {
+	struct probed p = { .function = function, .returns = place->returns };
 	char path[32];
 	int event;
 
@@ -203,7 +205,7 @@ static void probe_place(int fd, unsigned int function, const struct uprobe_place
 		self.found.first_err = self.found.first_err ? self.found.first_err : event;
 		return;
 	}
-	send_event(to, function, place->returns, event);
+	send_probed(to, &p, event);
 	close(event);
 }
 
@@ -236,6 +238,7 @@ static int probe_functions(int fd, int to)
 	const struct prober_wanted *w = &self.wanted;
 	uint64_t offsets[PARSER_FUNCTIONS_MAX];
 	const char *names[PARSER_FUNCTIONS_MAX];
+	struct probed file = { .function = 0 };
 	uint32_t i;
 	int err;
 
@@ -244,10 +247,16 @@ static int probe_functions(int fd, int to)
 	err = find_needed(fd, names);
 	if (!err)
 		err = parser_functions(fd, names, offsets, w->cnt);
-	for (i = 0; !err && i < w->cnt; i++)
-		if (offsets[i] && is_first(offsets, i) && !(w->left_out >> i & 1))
+	for (i = 0; !err && i < w->cnt; i++) {
+		if (!offsets[i] || !is_first(offsets, i) || w->left_out >> i & 1)
+			continue;
+		file.places[i] = offsets[i];
+		if (!w->find)
 			probe_place(fd, i, &(struct uprobe_place){ .offset = offsets[i],
 								   .returns = w->returns }, to);
+	}
+	if (!err && w->find)
+		send_probed(to, &file, fd);
 	return err;
 }
 
@@ -466,13 +475,20 @@ static int receive_event(int fd, struct probed *p, int *event)
 	return -EBADMSG;
 }
 
-static int take_events(int fd, bool returns, prober_take_fn take, void *ctx)
+struct taker {
+	prober_take_fn event;
+	prober_file_fn file;	/* one of both */
+	void *ctx;
+};
+
+static int take_events(int fd, bool returns, const struct taker *t)
 {
 	struct probed p;
 	int event = -1, err;
 
 	while (!(err = receive_event(fd, &p, &event))) {
-		err = take(ctx, p.function, returns, event);
+		err = t->file ? t->file(t->ctx, event, p.places) :
+				t->event(t->ctx, p.function, returns, event);
 		if (err)
 			return err;
 	}
@@ -480,7 +496,7 @@ static int take_events(int fd, bool returns, prober_take_fn take, void *ctx)
 }
 
 /* All events fit into the socket: at most PROBER_EVENTS_MAX messages. */
-static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, void *ctx)
+static int probe_by_worker(const struct prober_wanted *w, const struct taker *t)
 {
 	int pair[2], fds[WORKER_FDS_MAX] = { -1, -1 }, err, taken;
 
@@ -489,13 +505,13 @@ static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, v
 	fds[0] = pair[1];
 	err = call_prober(PROBE, w->tgid, fds);
 	close(pair[1]);
-	taken = take_events(pair[0], w->returns, take, ctx);
+	taken = take_events(pair[0], w->returns, t);
 	close(pair[0]);
 	return err ? err : taken;
 }
 
-int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *ctx,
-		 struct prober_found *found)
+static int call_for(const struct prober_wanted *wanted, const struct taker *t,
+		    struct prober_found *found)
 {
 	int err = start_for(wanted->tgid), type = uprobe_event_type();
 	struct shared *s = prober.shared;
@@ -507,7 +523,8 @@ int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *
 	s->parser = (struct parser_use){ 0 };
 	s->wanted = *wanted;
 	s->type = type;
-	err = probe_by_worker(wanted, take, ctx);
+	s->wanted.find = t->file != NULL;
+	err = probe_by_worker(wanted, t);
 	if (!prober.pid)
 		return err ? err : -EBUSY;
 	*found = s->found;
@@ -518,6 +535,18 @@ int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *
 	if (s->parser.lost && parser.pid)
 		worker_give_up(&parser, wanted->tgid, true);
 	return err;
+}
+
+int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *ctx,
+		 struct prober_found *found)
+{
+	return call_for(wanted, &(struct taker){ .event = take, .ctx = ctx }, found);
+}
+
+int prober_find(const struct prober_wanted *wanted, prober_file_fn take, void *ctx,
+		struct prober_found *found)
+{
+	return call_for(wanted, &(struct taker){ .file = take, .ctx = ctx }, found);
 }
 
 void prober_end(void)

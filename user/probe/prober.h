@@ -30,6 +30,7 @@ struct prober_wanted {
 	bool everywhere;	/* in all processes that have the file, not only in tgid; other
 				 * calls do not probe such a file again */
 	bool returns;		/* probe returns of functions, too */
+	bool find;		/* prober_find() sets it */
 	char file[PROBER_FILE_BYTES];	/* limits mapped files to this name (prober_is_called()),
 					 * or to this path if it has a '/'; "": no limit */
 	/* Functions by their names ... */
@@ -59,6 +60,17 @@ typedef int (*prober_take_fn)(void *ctx, unsigned int i, bool returns, int event
  */
 int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *ctx,
 		 struct prober_found *found);
+
+/*
+ * Takes a file that has what is wanted, open for reading, which the function owns; places[i]: the
+ * offset of function i in it, 0: none, or it is another name of an earlier one. The file chose
+ * them. 0 or -errno.
+ */
+typedef int (*prober_file_fn)(void *ctx, int fd, const uint64_t places[PARSER_FUNCTIONS_MAX]);
+
+/* Find the functions that are wanted, without probing them. As prober_probe(). */
+int prober_find(const struct prober_wanted *wanted, prober_file_fn take, void *ctx,
+		struct prober_found *found);
 
 /* End it. The events last as long as their descriptors. */
 void prober_end(void);

@@ -319,6 +319,42 @@ static int put_collection(struct memory_file *f, const struct memory_event *ev)
 					   ev->collection.collected);
 }
 
+static int mark_burst(struct memory_file *f, const struct memory_event *ev)
+{
+	struct mlyze_mark_text t;
+
+	mlyze_mark_begin(&t, MARK_BURST);
+	return put_mark(f, ev->time_us, &t);
+}
+
+static int mark_sampled(struct memory_file *f, const struct memory_event *ev)
+{
+	const struct memory_sampled *s = &ev->sampled;
+	struct mlyze_mark_text t;
+
+	mlyze_mark_begin(&t, MARK_SAMPLED);
+	mlyze_mark_put_number(&t, "bursts", s->bursts);
+	mlyze_mark_put_number(&t, "watched_us", s->watched_us);
+	mlyze_mark_put_number(&t, "over_us", s->over_us);
+	mlyze_mark_put_number(&t, "found", s->found);
+	mlyze_mark_put_number(&t, "used", s->looked_used);
+	mlyze_mark_put_number(&t, "again", s->again);
+	mlyze_mark_put_number(&t, "again_error", s->again_error);
+	mlyze_mark_put(&t, "allocator", s->allocator);
+	return put_mark(f, ev->time_us, &t);
+}
+
+/* In a file without a block they say that none was allocated in a burst. */
+static int mark_bursts(struct memory_file *f, const struct memory_event *ev)
+{
+	int err = memory_file_create(f);
+
+	if (err)
+		return err;
+	f->row->memory.bursts += ev->change == MEMORY_BURST;
+	return ev->change == MEMORY_BURST ? mark_burst(f, ev) : mark_sampled(f, ev);
+}
+
 /* A check does not create a file: it waits for one. */
 static int take_check(struct memory_file *f, const struct memory_event *ev)
 {
@@ -339,6 +375,8 @@ int memory_file_event(struct memory_file *f, const struct memory_event *ev)
 		return f->err = take_check(f, ev);
 	if (ev->change == MEMORY_CENSUS)
 		return f->err = mark_census(f, ev);
+	if (ev->change == MEMORY_BURST || ev->change == MEMORY_SAMPLED)
+		return f->err = mark_bursts(f, ev);
 	if (memory_file_create(f))
 		return f->err;
 	if (ev->change == MEMORY_ALLOC) {

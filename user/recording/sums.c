@@ -2,12 +2,14 @@
 /* sums.c - see sums.h. */
 #include "recording/sums.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/arith.h"
 #include "base/bytes_text.h"
 #include "base/json.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "recording/capture_counts.h"
@@ -331,7 +333,7 @@ void memory_sums_fate(struct memory_sums *m, const struct memory_fate *f)
 #define MEMORY(key, member) COLUMN(key, struct memory_sums, member)
 static const struct column memory_columns[] = {
 	MEMORY("allocations", allocs), MEMORY("touched_bytes", touched),
-	MEMORY("held_bytes", held), MEMORY("unchecked_bytes", unchecked),
+	MEMORY("held_bytes", held), MEMORY("bursts", bursts), MEMORY("unchecked_bytes", unchecked),
 	MEMORY("rss_anon_begin", rss_anon_begin), MEMORY("rss_anon_end", rss_anon_end),
 	MEMORY("swapped_begin", swapped_begin), MEMORY("swapped_end", swapped_end),
 	MEMORY(NULL, held_begin), MEMORY(NULL, held_end), MEMORY(NULL, checks),
@@ -360,7 +362,7 @@ static uint64_t memory_growth(const struct memory_sums *m)
 /*
  * Sets the share of the growth from the first check to the last, as the kernel counts it (RssAnon
  * and VmSwap), that is held memory. It exceeds 1 if earlier memory was released. False: there was
- * no growth, or no check.
+ * no growth, or no check, or what is held is known only at the end: in bursts.
  */
 static bool memory_sums_explained(const struct memory_sums *m, double *share)
 {
@@ -369,7 +371,7 @@ static bool memory_sums_explained(const struct memory_sums *m, double *share)
 
 	if (grown)
 		*share = (double)held / (double)grown;
-	return grown;
+	return grown && !m->bursts;
 }
 
 void memory_json_process(struct json *j, const struct memory_sums *m)
@@ -385,7 +387,7 @@ void memory_json_process(struct json *j, const struct memory_sums *m)
 void memory_json(struct json *j, const struct memory_sums *sum, const struct recording_memory *how)
 {
 	json_object(j, "memory");
-	json_bool(j, "exact", how->exact);
+	json_bool(j, "exact", how->exact && !sum->bursts);
 	json_uint(j, "every_bytes", how->every_bytes);
 	json_uint(j, "min_block_bytes", how->min_block_bytes);
 	json_uint(j, "interval_us", how->interval_us);
@@ -399,6 +401,9 @@ void memory_print_held(const struct memory_sums *sum, FILE *out)
 
 	fprintf(out, "Memory: %s held at the end, of %s touched; ",
 		bytes_text((double)sum->held, held), bytes_text((double)sum->touched, touched));
+	if (sum->bursts)
+		fprintf(out, "sampled in %" PRIu64 " %s; ", sum->bursts,
+			text_plural(sum->bursts, "burst", "bursts"));
 	if (memory_growth(sum))
 		fprintf(out, "growth: %s\n", bytes_text((double)memory_growth(sum), grown));
 	else
@@ -415,7 +420,8 @@ void memory_print(const struct memory_sums *sum, FILE *out)
 		snprintf(text, sizeof(text), "bytes: %.1f %% of the memory growth of the "
 					     "processes", 100 * share);
 	else
-		snprintf(text, sizeof(text), "bytes; the processes did not grow");
+		snprintf(text, sizeof(text), sum->bursts ? "bytes" :
+			 "bytes; the processes did not grow");
 	summary_remark(out, "held at the end", sum->held, text);
 	summary_remark_any(out, "not checked", sum->unchecked,
 			   "bytes that may have been freed: counted as held");

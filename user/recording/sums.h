@@ -96,6 +96,7 @@ void async_print(const struct async_stats *s, FILE *out);
 /* Of one or several processes. Bytes as in struct memory_check and struct process_stats. */
 struct memory_sums {
 	uint64_t allocs, touched, held, not_walked;	/* set by memory_sums_stats() */
+	uint64_t bursts;	/* in which blocks were recorded; 0: all the time */
 	uint64_t checks;
 	/* At the first check and at the last: */
 	uint64_t rss_anon_begin, rss_anon_end, swapped_begin, swapped_end;

@@ -20,6 +20,8 @@
 #include "resolve/losses.h"
 #include "resolve/waits.h"
 
+struct block_place;
+struct block_words;
 struct heap_census;
 struct kallsyms;
 struct native;
@@ -194,6 +196,27 @@ struct census_round {
 struct census_round *process_census_round(struct process *p);
 /* Passes a census of its objects on to the observer (MEMORY_CENSUS). */
 int process_census_take(struct process *p, const struct heap_census *census);
+
+/*
+ * Blocks of the process are recorded in bursts. One begins, in which each block stands for `weight`
+ * blocks, and the process has this share of its usual speed; it has ended, and all its records were
+ * taken. 0 or -errno.
+ */
+int process_burst_begin(struct process *p, uint64_t time_ns, double weight, double speed);
+int process_burst_end(struct process *p, uint64_t time_ns);
+/*
+ * Lists blocks that must be looked at (block_look.h) between bursts, from *pos on, which is 0 at
+ * first: at most max, at least BLOCK_LOOKS_MAX, of them. Returns how many; *pos is UINT64_MAX after
+ * the last one.
+ */
+size_t process_blocks_ask(struct process *p, uint64_t *pos, struct block_place *places, size_t max);
+/*
+ * Takes what was read for these places; no record came since they were asked for. gone: room for
+ * cnt of them; true: this one was freed, and its free will not be waited for. 0 or the observer's
+ * -errno.
+ */
+int process_blocks_take(struct process *p, uint64_t now_ns, const struct block_place *places,
+			const struct block_words *words, size_t cnt, bool *gone);
 
 /*
  * Emits events for the time that threads have waited until now_ns (CLOCK_MONOTONIC). Errors as

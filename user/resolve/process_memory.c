@@ -2,22 +2,23 @@
 /*
  * process_memory.c - the memory of a process (--mode mem). Faults go into its page_book, answers
  * about pages come from a page_check; with --allocations, the blocks of its allocator and its own
- * mappings go into its block_book. Changes go to the observer, with the number of a stack, which
- * equals that of a sample. See process_internal.h.
+ * mappings go into its process_blocks. Changes go to the observer, with the number of a stack,
+ * which equals that of a sample. See process_internal.h.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "heap/census.h"
-#include "memory/block_book.h"
 #include "memory/page_book.h"
 #include "memory/page_check.h"
 #include "memory/page_contents.h"
 #include "model/event.h"
 #include "model/thread_names.h"
 #include "resolve/observer.h"
+#include "resolve/process_blocks.h"
 #include "resolve/process_internal.h"
 
 /* A check waits this long for the answers about pages that were touched before it. */
@@ -40,9 +41,7 @@ struct process_memory {
 	uint64_t since;		/* bytes held now, minus those at check_ns; wraps */
 	struct pages_round round;
 	struct census_round census_round;
-	struct block_book *blocks;	/* NULL: there was no record of a block */
-	uint64_t block_ns;	/* of the record that is being taken */
-	uint32_t block_tid;	/* ... and its thread */
+	struct process_blocks *blocks;	/* NULL: there was no record of a block */
 };
 
 /* ---- stacks and events ---- */
@@ -148,6 +147,11 @@ static void count_memory(struct process *p, const struct memory_event *ev)
 	}
 }
 
+static bool has_stack(enum memory_change change)
+{
+	return change == MEMORY_ALLOC || change == MEMORY_FREE || change == MEMORY_FATE;
+}
+
 int process_memory_emit(struct process *p, struct memory_event *ev)
 {
 	const struct observer *o = p->args.observer;
@@ -155,7 +159,7 @@ int process_memory_emit(struct process *p, struct memory_event *ev)
 	struct process_memory *m = p->memory;
 	int err;
 
-	if (ev->change != MEMORY_COLLECTION && ev->change != MEMORY_CHECK) {
+	if (has_stack(ev->change)) {
 		struct string_ref stack = intern_tables(m->stacks)->strings[ev->stack];
 
 		memcpy(frames, stack.data, stack.len);
@@ -240,71 +244,57 @@ int process_take_moved(struct process *p, const void *record, size_t len)
 
 /* ---- blocks ---- */
 
-/* block_book_fns */
-static int block_gone(void *ctx, const struct block *b)
+static struct process_blocks *blocks_of(struct process *p)
 {
-	struct process *p = ctx;
-	struct memory_event ev = {
-		.change = MEMORY_FREE, .time_us = p->memory->block_ns / US_NS, .addr = b->addr,
-		.bytes = b->bytes, .stack = b->stack,
-	};
-
-	return process_memory_emit(p, &ev);
-}
-
-static int block_given(void *ctx, const struct block *b)
-{
-	struct process *p = ctx;
-	struct memory_event ev = {
-		.change = MEMORY_ALLOC, .time_us = p->memory->block_ns / US_NS, .addr = b->addr,
-		.bytes = b->bytes, .stack = b->stack, .thread_id = p->memory->block_tid,
-	};
-
-	return process_memory_emit(p, &ev);
-}
-
-static const struct block_book_fns block_fns = { .gone = block_gone, .left = block_given };
-
-/* Returns the process' blocks, for a record of this thread. NULL: no memory. */
-static struct block_book *blocks_at(struct process *p, uint64_t time_ns, uint32_t tid)
-{
-	struct process_memory *m = p->memory;
-
-	if (!m->blocks)
-		m->blocks = block_book_new(&block_fns, p);
-	m->block_ns = time_ns;
-	m->block_tid = tid;
-	return m->blocks;
+	if (!p->memory->blocks)
+		p->memory->blocks = process_blocks_new(p, process_memory_emit);
+	return p->memory->blocks;
 }
 
 static int take_block(struct process *p, const struct raw_sample *raw, size_t len)
 {
-	struct block_book *book = blocks_at(p, raw->h.time_ns, raw->tid);
-	struct block b = { .time_ns = raw->h.time_ns };
-	int err = book ? stack_number(p, raw, len, &b.stack) : -ENOMEM;
+	struct process_blocks *blocks = blocks_of(p);
+	uint32_t stack;
+	int err = blocks ? stack_number(p, raw, len, &stack) : -ENOMEM;
 
 	if (err)
 		return err;
-	b.addr = raw_sample_memory(raw)->addr;
-	b.bytes = raw_sample_memory(raw)->bytes;
 	p->stats.alloc_unwalked += (raw->flags & RAW_NOT_WALKED) != 0;
-	err = raw->h.why == ALLOC_MAP ? block_book_map(book, &b) : block_book_add(book, &b);
-	if (err == -ENOSPC) {
-		process_add_lost(p, raw->tid, LOSS_BLOCKS_FULL, 1);
-		return 0;
-	}
-	return err ? err : block_given(p, &b);
+	return process_blocks_alloc(blocks, raw, stack);
 }
 
 static int take_block_freed(struct process *p, const struct raw_free *raw)
 {
-	struct block_book *book = blocks_at(p, raw->h.time_ns, raw->tid);
+	struct process_blocks *blocks = blocks_of(p);
 
-	if (!book)
-		return -ENOMEM;
-	if (raw->h.why == ALLOC_MAP)
-		return block_book_unmap(book, raw->addr, raw->bytes, raw->h.time_ns);
-	return block_book_remove(book, raw->addr, raw->h.time_ns);
+	return blocks ? process_blocks_freed(blocks, raw) : -ENOMEM;
+}
+
+int process_burst_begin(struct process *p, uint64_t time_ns, double weight, double speed)
+{
+	struct process_blocks *blocks = p->memory ? blocks_of(p) : NULL;
+
+	return blocks ? process_blocks_burst(blocks, time_ns, weight, speed) : -ENOMEM;
+}
+
+int process_burst_end(struct process *p, uint64_t time_ns)
+{
+	return p->memory && p->memory->blocks ?
+	       process_blocks_burst_end(p->memory->blocks, time_ns) : 0;
+}
+
+size_t process_blocks_ask(struct process *p, uint64_t *pos, struct block_place *places, size_t max)
+{
+	if (p->memory && p->memory->blocks)
+		return process_blocks_list(p->memory->blocks, pos, places, max);
+	*pos = UINT64_MAX;
+	return 0;
+}
+
+int process_blocks_take(struct process *p, uint64_t now_ns, const struct block_place *places,
+			const struct block_words *words, size_t cnt, bool *gone)
+{
+	return process_blocks_looked(p->memory->blocks, now_ns, places, words, cnt, gone);
 }
 
 /* ---- a RAW_ALLOC or RAW_FREE is for the pages or for the blocks ---- */
@@ -353,7 +343,7 @@ void process_memory_free(struct process *p)
 		return;
 	page_book_free(p->memory->pages);
 	intern_free(p->memory->stacks);
-	block_book_free(p->memory->blocks);
+	process_blocks_free(p->memory->blocks);
 	free(p->memory);
 }
 
@@ -501,5 +491,7 @@ int process_pages_end(struct process *p)
 	err = page_book_end(p->memory->pages);
 	if (!err)
 		err = end_check(p, true);
+	if (!err && p->memory->blocks)
+		err = process_blocks_end(p->memory->blocks, now_ns());
 	return process_without_memory(p, 0, err ? err : emit_fates(p));
 }

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """--allocations against the programs' books: every block of 512 bytes or more, to the byte."""
-import sys
-
 import pytest
 
 from memory_runs import record, record_command
-from recording import tachbpf
 
 PARTS = ("blocks",)
 
@@ -38,12 +35,3 @@ def test_a_program_that_it_starts(with_ctypes, scratch, out):
 def test_it_says_that_it_is_exact(recorded):
     file, = recorded.rows.said["files"]
     assert file["recorded"]["mode"] == "exact", file
-
-
-def test_what_costs_too_much_is_refused(out):
-    """It says what it would cost, and how to record it all the same."""
-    finished = tachbpf("-m", "mem", "--allocations", "-o", out / "costly", "--",
-                       sys.executable, "-c", "while True: [bytes(1000) for i in range(9)]")
-    assert finished.returncode == 1, finished
-    for words in ("calls/s", "of a CPU, more than 10 %", "--accept-cost"):
-        assert words in finished.stderr, finished

@@ -52,7 +52,8 @@ def check_text(leak):
     said, shown = leak.said.splitlines(), leak.mem().splitlines()
     first = said.index(next(line for line in said if line.startswith("Memory: "))) + 1
     words = rf"{re.escape(OWN)} grew by (\d+) objects \(.*\) in [\d.]+ s, and with it bytearray by [\d.]+ MiB"
-    for line, head in (said[first], "Objects: "), (shown[1], "  types      "):
+    # The summary's line is wrapped.
+    for line, head in (" ".join(said[first:first + 2]).strip(), "Objects: "), (shown[1], "  types      "):
         match = re.fullmatch(re.escape(head) + words, line)
         assert match, line
         assert LAST - FIRST <= int(match[1]) <= LAST, line

@@ -11,6 +11,9 @@
  *   tachbpf thread n=N tid=N name=...        n: its number in ALLOC events; before the first
  *   tachbpf check rss_anon=N swapped=N held=N unchecked=N      bytes: struct memory_check
  *   tachbpf gc generation=N runs=N uncollectable=N duration_us=N    right before its GC event
+ *   tachbpf burst                            ALLOCs up to the next one were seen in one burst
+ *   tachbpf sampled bursts=N watched_us=N over_us=N found=N used=N again=N again_error=N
+ *           allocator=glibc|musl|unknown     after the last burst: struct memory_sampled
  *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
  *   tachbpf census took_us=N rss_anon=N pools=BYTES limited=0|1 types=N     N types follow
  *   tachbpf type name=... objects=N objects_error=N bytes=N bytes_error=N   without name: the rest
@@ -30,7 +33,7 @@
 enum mlyze_mark_word {
 	MARK_NONE = 0,		/* not one of ours */
 	MARK_RECORDING, MARK_PROCESS, MARK_THREAD, MARK_CHECK, MARK_GC, MARK_LOST, MARK_END,
-	MARK_CENSUS, MARK_TYPE, MARK_FATE,
+	MARK_CENSUS, MARK_TYPE, MARK_FATE, MARK_BURST, MARK_SAMPLED,
 };
 
 struct mlyze_mark {

@@ -150,6 +150,34 @@ static int on_type(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t t
 	return mlyze_types_type(&n->types, m);
 }
 
+static int on_burst(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	n->exact = false;
+	n->sampled.bursts++;
+	return n->bursts.len / sizeof(time_us) < MLYZE_BURSTS_MAX ?
+	       buf_add(&n->bursts, &time_us, sizeof(time_us)) : 0;
+}
+
+static bool is_word(const char *s)
+{
+	return s && *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz")];
+}
+
+static int on_sampled(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	const char *allocator = mlyze_mark_value(m, "allocator");
+
+	n->sampled.watched_us = mlyze_mark_number(m, "watched_us", 0);
+	n->sampled.over_us = mlyze_mark_number(m, "over_us", 0);
+	n->sampled.found = mlyze_mark_number(m, "found", 0);
+	n->sampled.used = mlyze_mark_number(m, "used", 0);
+	n->sampled.again = mlyze_mark_number(m, "again", 0);
+	n->sampled.again_error = mlyze_mark_number(m, "again_error", 0);
+	snprintf(n->sampled.allocator, sizeof(n->sampled.allocator), "%.15s",
+		 is_word(allocator) ? allocator : "unknown");
+	return 0;
+}
+
 static int on_fate(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	return mlyze_fate_take(&n->fates, m);
@@ -167,7 +195,7 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
 	[MARK_END] = on_end,		 [MARK_CENSUS] = on_census,   [MARK_TYPE] = on_type,
-	[MARK_FATE] = on_fate,
+	[MARK_FATE] = on_fate,		 [MARK_BURST] = on_burst,     [MARK_SAMPLED] = on_sampled,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -204,6 +232,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	free(notes->tids);
 	buf_free(&notes->checks);
 	mlyze_types_free(&notes->types);
+	buf_free(&notes->bursts);
 	buf_free(&notes->fates);
 	memset(notes, 0, sizeof(*notes));
 }
@@ -212,6 +241,12 @@ const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, si
 {
 	*cnt = notes->checks.len / sizeof(struct mlyze_check);
 	return (const struct mlyze_check *)(const void *)notes->checks.data;
+}
+
+const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt)
+{
+	*cnt = notes->bursts.len / sizeof(uint64_t);
+	return (const uint64_t *)(const void *)notes->bursts.data;
 }
 
 const struct mlyze_fate *mlyze_notes_fates(const struct mlyze_notes *notes, size_t *cnt)

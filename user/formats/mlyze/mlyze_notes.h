@@ -15,6 +15,7 @@
 #define MLYZE_CHECKS_MAX (1u << 18)
 #define MLYZE_LOSSES_MAX 64
 #define MLYZE_GENERATIONS 4
+#define MLYZE_BURSTS_MAX (1u << 20)	/* later bursts count as the last one */
 
 /* Bytes, as in struct memory_check. */
 struct mlyze_check {
@@ -26,9 +27,16 @@ struct mlyze_loss {
 	uint64_t cnt;
 };
 
+/* How blocks were recorded in bursts: struct memory_sampled. bursts 0: they were not. */
+struct mlyze_sampled {
+	uint64_t bursts, watched_us, over_us, found, used, again, again_error;
+	char allocator[16];	/* "": not known: the recording was cut */
+};
+
 struct mlyze_notes {
 	bool recorded;		/* by tachbpf; if not, the rest is empty */
-	bool exact;		/* every block of the allocator, not a sample of page faults */
+	bool exact;		/* every block of the allocator, not a sample of page faults, nor of
+				 * blocks (sampled.bursts) */
 	uint64_t every_bytes, min_bytes, interval_us;
 	uint32_t pid;		/* 0: unknown */
 	uint8_t python_major, python_minor, python_micro;	/* 0: unknown */
@@ -37,6 +45,8 @@ struct mlyze_notes {
 	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: unknown; NULL: none */
 	struct buf checks;	/* struct mlyze_check, by time */
 	struct mlyze_types types;	/* censuses of its objects */
+	struct buf bursts;	/* uint64_t, the times of their begins */
+	struct mlyze_sampled sampled;
 	struct buf fates;	/* struct mlyze_fate */
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;
@@ -52,6 +62,8 @@ void mlyze_notes_free(struct mlyze_notes *notes);
 
 /* The checks, by time. */
 const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, size_t *cnt);
+/* When the bursts began, by time; none if not sampled.bursts. */
+const uint64_t *mlyze_notes_bursts(const struct mlyze_notes *notes, size_t *cnt);
 /* What has become of what stacks hold at the end, in any order. */
 const struct mlyze_fate *mlyze_notes_fates(const struct mlyze_notes *notes, size_t *cnt);
 /* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is unknown. */

@@ -333,6 +333,8 @@ static void mlyze_describe(const struct reader *r, struct describe *d)
 	d->number(d, "source_files", mlyze_file_cnt(m->file));
 	d->number(d, "functions", mlyze_function_cnt(m->file));
 	describe_sums(&m->stats, d);
+	if (m->notes.sampled.bursts)
+		d->number(d, "sampled_bursts", m->notes.sampled.bursts);
 	if (m->stats.gc_cnt)
 		describe_events(m, MLYZE_GC, "collection_events", d);
 	if (m->stats.marker_cnt)
