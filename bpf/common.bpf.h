@@ -51,6 +51,7 @@ extern const volatile bool cfg_native;	/* walk and send the machine code's frame
 extern const volatile bool cfg_async;	/* walk the tasks that await a thread's asyncio task */
 extern const volatile bool cfg_task_names; /* ... and send the name of that task             */
 extern const volatile unsigned int cfg_page_bytes; /* size of a base page */
+extern const volatile bool cfg_contents; /* user space looks into pages that were touched now */
 extern const volatile bool cfg_stamps;	/* do not send a stack again that the thread had before */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 

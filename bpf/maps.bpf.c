@@ -35,6 +35,7 @@ const volatile bool cfg_trace_context = false;
 const volatile bool cfg_async = false;
 const volatile bool cfg_task_names = false;
 const volatile unsigned int cfg_page_bytes = 4096;
+const volatile bool cfg_contents = false;
 const volatile bool cfg_stamps = false;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 

@@ -57,7 +57,7 @@ static __always_inline u64 faults_since(struct bpf_perf_event_data *ctx, struct 
 
 static __always_inline bool is_looked_at(struct scratch *s, u64 now)
 {
-	if (now - s->fault_event.looked_ns < LOOK_NS)
+	if (!cfg_contents || now - s->fault_event.looked_ns < LOOK_NS)
 		return false;
 	s->fault_event.looked_ns = now;
 	return true;

@@ -169,6 +169,10 @@ bench-deep: $(O)/tachbpf $(ELF_PROGRAM) $(if $(PREPARED),,interpreters) ## which
 bench-heap: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what a census of 1 GB of objects takes, and what its process feels of it (root)
 	$(BENCH)/bench_heap.py $(BENCHFLAGS)
 
+.PHONY: bench-heap-why
+bench-heap-why: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what looking for who keeps objects takes in a heap of 1 GB (root)
+	$(BENCH)/bench_heap_why.py $(BENCHFLAGS)
+
 .PHONY: bench-memory
 bench-memory: $(O)/tachbpf interpreters ## what a recording of memory costs an allocation-heavy program, beside memray and tracemalloc (root)
 	$(BENCH)/bench_memory.py $(BENCHFLAGS)

@@ -4,7 +4,23 @@
  */
 #include "analysis/memory_rows.h"
 #include "analysis/memory_series.h"
+#include "analysis/type_growth.h"
 #include "fuzz_reader.h"
+
+/* Types of any censuses can be compared, and only those that have grown are named. */
+static void compare_types(const struct mlyze_notes *notes, uint64_t from_us)
+{
+	const struct type_growth *own, *most;
+	struct type_growths g;
+
+	require(!type_growths_read(notes, from_us, UINT64_MAX, &g), "types of any file");
+	require(!g.from == !g.to && (g.to || !g.cnt), "two censuses or none");
+	require(type_growths_seconds(&g) >= 0, "the later one is the later one");
+	type_growths_leaders(&g, &own, &most);
+	require(!own || type_has_grown(own), "what is named has grown");
+	require(!most || type_has_grown(most), "what is named has grown");
+	type_growths_free(&g);
+}
 
 /* Rows of anything that is a file add up to the file's own sums. */
 static void add_rows(const uint8_t *data, size_t size, enum mem_by by)
@@ -33,6 +49,7 @@ static void add_rows(const uint8_t *data, size_t size, enum mem_by by)
 		}
 		require(count == stats.total.live_count, "rows have all blocks");
 		memory_grown(&notes, 0, UINT64_MAX);
+		compare_types(&notes, scope.from_us);
 		mlyze_notes_free(&notes);
 	}
 	memory_list_free(&list);

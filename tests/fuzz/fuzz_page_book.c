@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes as
- * a worker's reply. What the book says must be one story: nothing is gone that was not got, and no
- * more is reused than is held.
+ * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes
+ * as a worker's reply. What the book says must be one story: nothing is gone that was not got, and
+ * no more is reused than is held.
  *
  * The input is a list of steps of STEP bytes: what, an address in pages, and three small numbers.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_page_content.c - any bytes as the memory of a process, of which a page is looked at: it ends,
- * and says the same of it twice.
+ * fuzz_page_content.c - any bytes as the memory of a process, of which a page is looked at: it
+ * ends, and says the same of it twice.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -147,8 +147,44 @@ def grown(seconds=60):
     make("grown", UTC, events, stacks, files, functions, pid=4242, comm="my app", tids={0: 4242, 1: 4250})
 
 
+# Of each census: seconds, and by type objects, bytes and their errors; "": the rest.
+CENSUSES = [
+    (1, {"str": (5000, 400000, 20, 1600), "dict": (900, 90000, 0, 0), "bytearray": (10, 200570, 0, 0),
+         "__main__.Session": (10, 1040, 0, 0), "app.Gone": (3, 300, 0, 0), "": (200, 20000, 0, 0)}),
+    (30, {"str": (17500, 1150000, 20, 1600), "bytearray": (255, 5114535, 0, 0), "": (900, 90000, 0, 0)}),
+    (60, {"bytearray": (500, 10028500, 0, 0), "str": (30000, 1900000, 20, 1600), "dict": (910, 90900, 20, 2000),
+          "__main__.Session": (500, 52000, 0, 0), "app.New": (7, 7000, 0, 0), "app.Gone": (1, 100, 0, 0),
+          "": (230, 22000, 0, 0)}),
+]
+
+
+def types():
+    """What cases like shared/leak.py give: JSON touched the memory, and sessions stay. The last census is cut."""
+    files, functions = {0: "/srv/leak.py", 1: "/usr/lib/python3/json/encoder.py"}, {0: "render", 1: "iterencode"}
+    stacks = {0: [(0, 9, 0), (1, 258, 1)]}
+    mark = Marks(functions)
+    events = [mark(UTC, "recording mode=sampled every=65536 min=0 interval_us=1000000 version=1"),
+              mark(UTC, "process pid=4243 comm=leak python=3.11.2 command=python3%20leak.py"),
+              mark(UTC, "thread n=0 tid=4243 name=main"),
+              mark(UTC, "check rss_anon=1000000 swapped=0 held=0 unchecked=0")]
+    for second, rows in CENSUSES:
+        now = UTC + second * 10**6
+        events += [(now - 1000, ALLOC, 0x10000000 + second * MIB, 4 * MIB, 0, 0),
+                   mark(now, f"census took_us=30000 rss_anon={second * MIB} pools={second * MIB // 2} limited=0"
+                             f" types={len(rows)}")]
+        for name, (objects, size, objects_error, error) in rows.items():
+            events += [mark(now, f"type{' name=' + name if name else ''} objects={objects} "
+                                 f"objects_error={objects_error} bytes={size} bytes_error={error}")]
+    end = UTC + 61 * 10**6
+    events += [mark(end, "check rss_anon=13000000 swapped=0 held=12582912 unchecked=0"),
+               mark(end, "census took_us=9 types=2"), mark(end, "type name=str objects=1 bytes=1"),
+               mark(end, "end exited=0")]
+    make("types", UTC, events, stacks, files, functions, pid=4243, comm="leak", tids={0: 4243})
+
+
 def main():
     grown()
+    types()
     files, functions = {0: "/path/to/file.py", 1: "/other.py"}, {0: "main", 1: "process_data", 2: "mark <me>"}
     stacks = {0: [(0, 42, 0), (1, 123, 1)], 1: [(0, 7, 0)], 2: []}
     events = [(1000, ALLOC, 0x10, 100, 0, 1), (1005, ALLOC, 0x20, 50, 1, 2), (1005, MARKER, 2),

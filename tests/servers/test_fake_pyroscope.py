@@ -45,7 +45,7 @@ def test_a_fake_pyroscope_takes_all(rig):
 def test_a_service_of_a_window_is_one_request(rig):
     """With all its types; no series has the same time twice."""
     with Sink(answer) as sink:
-        started = start(rig, sink, "--modes", "cpu,offcpu,gil,exception,memory")
+        started = start(rig, sink, "--modes", "cpu,offcpu,gil,exception,memory,heap", "--heap-every", "1s")
         rig.target("train.py").spend(2)
         started.end()
         sink.settle()
@@ -58,7 +58,8 @@ def test_a_service_of_a_window_is_one_request(rig):
             times.update((*s.types, *sorted(s.labels.items()), s.pprof.time_ns) for s in all_series)
         assert set(times.values()) == {1}
         types = {t for posted in sink.taken() for s in series_of(posted) for t in s.types}
-        assert {CPU, "off_cpu:off_cpu:nanoseconds::", "memory:inuse_space:bytes:memory:bytes"} <= types
+        assert {CPU, "off_cpu:off_cpu:nanoseconds::", "memory:inuse_space:bytes:memory:bytes",
+                "heap:heap_objects:count:heap:count", "heap:heap_space:bytes:heap:bytes"} <= types
         assert any(len(series_of(posted)) > 1 for posted in sink.taken())
 
 

@@ -54,6 +54,15 @@ static int once_a_second(struct agent *a)
 	return err;
 }
 
+static void count_objects(struct agent *a)
+{
+	if (!a->heap)
+		return;
+	agent_heap_tick(a->heap, now_ns());
+	agent_rate_beside(a->rate, agent_heap_counts(a->heap)->cpu_ns,
+			  agent_heap_is_open(a->heap));
+}
+
 static int run_loop(struct agent *a)
 {
 	const struct metrics_source source = {
@@ -71,8 +80,7 @@ static int run_loop(struct agent *a)
 			agent_end_window(a);
 			agent_begin_window(a);
 		}
-		if (a->heap)
-			agent_heap_tick(a->heap, now_ns());
+		count_objects(a);
 		agent_draft_window(a, now_ns());
 		delivery_tick(agent_exports_delivery(a->exports), now_ns());
 		metrics_server_tick(a->server, now_ns(), &source);

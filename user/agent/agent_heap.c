@@ -14,9 +14,12 @@
 #include "heap/heap_worker.h"
 #include "resolve/process.h"
 
-/* Of one census. The time is also what a process that cannot be read may cost. */
+/*
+ * Of one census. Heaps of more bytes are sampled instead of being read in full. The time is also
+ * what a process that cannot be read may cost.
+ */
 #define CENSUS_ERROR 0.02
-#define CENSUS_BYTES (1ull << 30)
+#define CENSUS_BYTES (128ull << 20)
 #define CENSUS_NS NS_PER_S
 /* The worker says how much CPU time it took; it is not believed that it was less. */
 #define CPU_LEAST_NS NS_PER_MS
@@ -336,6 +339,11 @@ void agent_heap_tick(struct agent_heap *h, uint64_t now)
 		h->next_ns = now + LOOK_NS;
 	else
 		begin_census(h, now);
+}
+
+bool agent_heap_is_open(const struct agent_heap *h)
+{
+	return h->open;
 }
 
 const struct agent_heap_counts *agent_heap_counts(const struct agent_heap *h)

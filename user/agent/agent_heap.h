@@ -56,11 +56,14 @@ void agent_heap_set(struct agent_heap *h, const struct agent_heap_args *args);
 /* Does what is due. To be called often, also between windows; now: now_ns(). */
 void agent_heap_tick(struct agent_heap *h, uint64_t now);
 
+/* Returns true during a census, whose CPU time is not in the figures yet. */
+bool agent_heap_is_open(const struct agent_heap *h);
+
 /* Cumulative figures. */
 struct agent_heap_counts {
 	uint64_t results[AGENT_HEAP_RESULTS];	/* censuses */
 	uint64_t cpu_ns;		/* that the worker says they took */
-	uint64_t limited;		/* censuses that were ended by a limit: they are less exact */
+	uint64_t limited;		/* censuses that a limit ended: they are less exact */
 	uint64_t services;		/* turns that had a result */
 	uint64_t types_left_out;	/* types without a sample of their own, in all turns */
 };

@@ -39,6 +39,8 @@ struct agent_rate {
 	uint64_t step_ns, cpu_ns, bytes;
 	bool measured;			/* step_ns, cpu_ns and bytes are known */
 	uint64_t windows_skipped;
+	uint64_t beside_ns;		/* agent_rate_beside() */
+	bool beside_open;
 };
 
 static struct budget_targets targets_of(const struct agent_config *c)
@@ -180,11 +182,18 @@ static uint64_t bpf_ns(struct agent_rate *r)
 	return capture_walk_ns(r->capture) + counts.bpf[CNT_TICK] * TICK_NS;
 }
 
+void agent_rate_beside(struct agent_rate *r, uint64_t cpu_ns, bool open)
+{
+	r->beside_ns = cpu_ns;
+	r->beside_open = open;
+}
+
 static void step_budget(struct agent_rate *r, uint64_t now_ns, uint64_t bytes)
 {
-	uint64_t cpu = own_cpu_ns(&r->own) + bpf_ns(r);
+	uint64_t all = own_cpu_ns(&r->own) + bpf_ns(r);
+	uint64_t cpu = all > r->beside_ns ? all - r->beside_ns : 0;
 	struct budget_used used = {
-		.elapsed_ns = now_ns - r->step_ns, .cpu_ns = cpu - r->cpu_ns,
+		.elapsed_ns = now_ns - r->step_ns, .cpu_ns = cpu > r->cpu_ns ? cpu - r->cpu_ns : 0,
 		.bytes = bytes - r->bytes,
 	};
 	bool measured = r->measured;
@@ -211,7 +220,7 @@ bool agent_rate_tick(struct agent_rate *r, uint64_t now_ns, uint64_t bytes)
 	r->cut = false;
 	if (cut)
 		carry_out(r);
-	else if (r->limited && !r->burst.active && !r->paused &&
+	else if (r->limited && !r->burst.active && !r->paused && !r->beside_open &&
 		 now_ns - r->first_ns >= SETTLE_NS &&
 		 (!r->measured || now_ns - r->step_ns >= BUDGET_STEP_NS))
 		step_budget(r, now_ns, bytes);

@@ -47,6 +47,13 @@ struct agent_weight {
 struct agent_weight agent_rate_window(struct agent_rate *r, uint64_t start_ns);
 
 /*
+ * The CPU time so far of work that has a limit of its own, mode heap: it does not depend on the
+ * rate and comes at once, so the budget does not see it. open: such work goes on, and its time is
+ * not known yet: the next step of the budget waits for it.
+ */
+void agent_rate_beside(struct agent_rate *r, uint64_t cpu_ns, bool open);
+
+/*
  * Call it in the loop: it reads two clocks, and takes a step of the budget every BUDGET_STEP_NS.
  * bytes: handed to exporters so far. Returns true if the window must end now because a burst began
  * or ended.

@@ -177,6 +177,7 @@ static const struct source_ops *const sources[] = {
 	&records_source,
 	&capture_processes_source,
 	&capture_memory_source,
+	&capture_census_source,
 	&capture_native_source,
 	&capture_heap_source,
 	&capture_async_source,

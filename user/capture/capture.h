@@ -70,6 +70,9 @@ struct capture_args {
 	uint64_t every_bytes;		/* --mode mem: one page fault per N bytes; at least a
 					 * page */
 	double interval_s;		/* --mode mem: how often pages are checked; 0: 1 s */
+	bool contents;			/* --mode mem: look what is in some pages (MEMORY_FATE) */
+	bool census;			/* --mode mem: its objects are counted now and then, with
+					 * the worker of CAPTURE_CENSUS */
 	bool allocations;		/* every block of one process: capture_heap.c */
 	uint64_t min_block_bytes;	/* ... of at least N bytes */
 	bool costly;			/* ... even if that takes much of a CPU: --accept-cost */

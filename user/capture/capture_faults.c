@@ -129,6 +129,7 @@ static int faults_configure(struct capture *s)
 	bpf_program__set_autoload(skel->progs.on_unmapped_area, is_on(s) && has_tracepoint());
 	bpf_program__set_autoattach(skel->progs.on_unmapped_area, false);
 	skel->rodata->cfg_page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
+	skel->rodata->cfg_contents = s->args.contents;
 	return 0;
 }
 

@@ -250,7 +250,8 @@ static void memory_poll(struct capture *s)
 		return;
 	waits = page_check_open(m->check) == PAGE_CHECK_OPEN_MAX;
 	page_check_poll(m->check, s->taken_ns);
-	ask_soon_all(s, now);
+	if (s->args.contents)
+		ask_soon_all(s, now);
 	if (now - m->asked_ns < NEW_MS * MS_NS && !waits)
 		return;
 	m->asked_ns = now;

@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
+#include "heap/heap_worker.h"
 #include "host/privileges.h"
 #include "memory/page_check.h"
 #include "memory/reader.h"
@@ -25,7 +26,7 @@ size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTU
 		{ 0, &reader_kind }, { 0, &inspector_kind }, { 0, &parser_kind },
 		{ 0, &offcpu_scan_walker },
 		{ CAPTURE_NATIVE, &native_opener_kind }, { CAPTURE_NATIVE, &native_cache_kind },
-		{ CAPTURE_MEMORY, &page_check_kind },
+		{ CAPTURE_MEMORY, &page_check_kind }, { CAPTURE_CENSUS, &heap_worker_kind },
 		{ CAPTURE_BLOCKS | CAPTURE_PROBES, &prober_kind },
 		{ CAPTURE_DEBUGINFOD, &native_debug_kind },
 	};

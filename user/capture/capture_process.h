@@ -18,6 +18,7 @@ enum capture_part {
 	CAPTURE_BLOCKS = 4,	/* --allocations */
 	CAPTURE_PROBES = 8,	/* -e uprobe:, usdt: */
 	CAPTURE_DEBUGINFOD = 16,	/* debug_urls */
+	CAPTURE_CENSUS = 32,	/* capture_args.census */
 };
 
 /*
@@ -25,7 +26,7 @@ enum capture_part {
  * have, for the keeper's list: without a part the keeper lacks the rights of its workers. They are
  * in the order of the parts. Returns how many.
  */
-#define CAPTURE_WORKERS_MAX 10
+#define CAPTURE_WORKERS_MAX 11
 size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTURE_WORKERS_MAX]);
 
 /*

@@ -5,7 +5,8 @@
  *
  * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * capture_heap.c, capture_bursts.c, capture_memory.c, capture_event.c, capture_faults.c,
+ * capture_heap.c, capture_bursts.c, capture_census.c, capture_memory.c, capture_event.c,
+ * capture_faults.c,
  * capture_ticks.c, capture_tasks.c, capture_async.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
@@ -56,6 +57,7 @@ struct capture {
 	struct map_set native_maps;	/* with --native */
 	struct capture_heap *heap;	/* of --allocations; NULL: there are none */
 	struct capture_memory *memory;	/* NULL: without --mode mem */
+	struct capture_census *census;	/* NULL: without args.census */
 	uint64_t async_next_ns;		/* --async: when to look next (CLOCK_MONOTONIC) */
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
 	uint32_t async_old_cnt;		/* ... processes whose asyncio has no tasks to be seen */
@@ -125,6 +127,7 @@ extern const struct source_ops
 	capture_faults_source,		/* for --mode mem: page faults */
 	capture_processes_source,	/* which processes are Python */
 	capture_memory_source,		/* for --mode mem: which pages are still there */
+	capture_census_source,		/* for --mode mem: which objects there are */
 	capture_native_source,		/* for --native: machine code */
 	capture_heap_source,		/* for --allocations: an allocator's functions */
 	capture_async_source,		/* for --async: where tasks are */

@@ -100,9 +100,9 @@ static void run_checks(struct diagnosis *d)
 	d->problems += trial.verdict == VERDICT_BAD;
 	census_take(&d->census);
 	cnts[0] = capture_workers(CAPTURE_NATIVE, kinds);
-	cnts[1] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY, kinds);
-	cnts[2] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_BLOCKS |
-				  CAPTURE_DEBUGINFOD, kinds);
+	cnts[1] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_CENSUS, kinds);
+	cnts[2] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_CENSUS |
+				  CAPTURE_BLOCKS | CAPTURE_DEBUGINFOD, kinds);
 	d->process_cnt = process_rights(kinds, cnts, d->processes, ARRAY_SIZE(d->processes));
 }
 

@@ -31,7 +31,7 @@
 #include "target/inspector.h"
 
 /* Limits of a census: of a sample, and of one that reads all. */
-#define ERROR_ENOUGH 0.001
+#define ERROR_ENOUGH 0.005
 #define SAMPLE_BYTES (256ull << 20)
 #define SAMPLE_NS (1 * NS_PER_S)
 #define EXACT_BYTES (64ull << 30)

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "commands/show.h"
 #include "commands/mem_show.h"
+#include "commands/mem_types.h"
 #include "commands/profile_set.h"
 #include "formats/foreign.h"
 #include "formats/formats.h"
@@ -23,6 +24,7 @@
 #include "formats/readers.h"
 
 #define WHY_BYTES 256
+#define TYPES_SHOWN 10		/* more are in the JSON */
 
 struct run {
 	const struct mem_options *opts;
@@ -31,6 +33,9 @@ struct run {
 	struct json json;
 	uint32_t intervals;		/* the maximum of all files */
 	size_t shown;			/* files whose rows were read */
+	bool sampled, exact, exited;	/* as in struct mem_rows, like the next line */
+	uint32_t pid;
+	char type[HEAP_NAME_BYTES];
 	bool failed;			/* a file could not be read or is damaged */
 };
 
@@ -105,6 +110,7 @@ static int open_trace(struct run *run, struct mem_trace *t, const struct profile
 
 static void close_trace(struct mem_trace *t)
 {
+	type_growths_free(&t->types);
 	memory_list_free(&t->list);
 	mlyze_stats_free(&t->stats);
 	mlyze_notes_free(&t->notes);
@@ -140,6 +146,9 @@ static int add_up(struct run *run, struct mem_trace *t, const struct profile_fil
 		return err;
 	if (t->stats.damaged)
 		t->error = t->stats.error;
+	err = type_growths_read(&t->notes, t->stats.start_us, t->stats.end_us, &t->types);
+	if (err)
+		return err;
 	t->grown = memory_grown(&t->notes, t->stats.start_us, t->stats.end_us);
 	if (t->list.intervals > run->intervals)
 		run->intervals = t->list.intervals;
@@ -151,11 +160,26 @@ static struct mem_rows sorted_rows(const struct run *run, struct memory_row *lis
 				   bool of_file)
 {
 	const struct mem_options *o = run->opts;
-	struct mem_rows rows = { .all = run->rows, .list = list, .of_file = of_file };
+	struct mem_rows rows = {
+		.all = run->rows, .list = list, .of_file = of_file, .sampled = run->sampled,
+		.exact = run->exact, .pid = run->shown == 1 ? run->pid : 0, .exited = run->exited,
+		.type = run->shown == 1 ? run->type : "",
+	};
 
 	rows.cnt = memory_rows_sort(list, cnt, o->sort, o->leaks);
 	rows.shown = limit_rows(o->limit, rows.cnt);
 	return rows;
+}
+
+static void note_how(struct run *run, const struct mem_trace *t)
+{
+	const char *first = mem_types_first(&t->types);
+
+	run->sampled |= t->notes.recorded && !t->notes.exact;
+	run->exact |= t->notes.recorded && t->notes.exact;
+	run->exited = t->notes.exited;
+	run->pid = t->pid;
+	snprintf(run->type, sizeof(run->type), "%s", first ? first : "");
 }
 
 static void show_file(struct run *run, struct mem_trace *t)
@@ -164,12 +188,15 @@ static void show_file(struct run *run, struct mem_trace *t)
 	struct mem_rows rows;
 
 	run->shown++;
+	note_how(run, t);
 	if (!o->json) {
 		if (limit_rows(o->limit, run->shown) < run->shown)
 			return;
 		if (run->shown > 1)
 			printf("\n");
 		mem_text_file(o, t);
+		if (run->set.file_cnt == 1)
+			mem_types_print(&t->types, o->limit < TYPES_SHOWN ? o->limit : TYPES_SHOWN);
 		return;
 	}
 	rows = sorted_rows(run, t->list.rows, t->list.cnt, true);

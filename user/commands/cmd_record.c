@@ -463,6 +463,7 @@ static unsigned int parts_of(const struct record_options *o)
 	return (o->capture.native ? CAPTURE_NATIVE : 0) |
 	       (o->capture.debug_urls ? CAPTURE_DEBUGINFOD : 0) |
 	       (record_modes[o->mode].memory ? CAPTURE_MEMORY : 0) |
+	       (o->capture.census ? CAPTURE_CENSUS : 0) |
 	       (o->capture.allocations ? CAPTURE_BLOCKS : 0) |
 	       (o->event.kind == EVENT_UPROBE || o->event.kind == EVENT_USDT ? CAPTURE_PROBES : 0);
 }

@@ -15,6 +15,7 @@
 #include "commands/show.h"
 #include "host/identity.h"
 
+#define HEAP_CHAIN_BYTES 4096
 #define SHARE_COLUMNS 9
 /* A root of a chain, escaped. */
 #define ROOT_BYTES (4 * HEAP_ROOT_NAME_BYTES)
@@ -73,10 +74,11 @@ static bool is_item(const char *name)
 }
 
 /*
+ * "app.CACHE (dict) -> Session.data (bytearray)", with an arrow of one character. Returns out.
  * An object that was reached as an item has its type's name, to which the attribute by which it
  * keeps the next one is added: "Session.data (bytearray)".
  */
-const char *heap_chain_line(const struct heap_chain *c, char out[HEAP_CHAIN_BYTES])
+static const char *heap_chain_line(const struct heap_chain *c, char out[HEAP_CHAIN_BYTES])
 {
 	char type[HEAP_SHOWN_BYTES], name[HEAP_SHOWN_BYTES], root[ROOT_BYTES];
 	bool bare = !has_name(c) || c->root == HEAP_ROOT_C;

@@ -19,11 +19,4 @@ int heap_chains_text(const struct heap_screen *s, const struct heap_shown *p,
 void heap_chains_json(struct json *j, const struct heap_shown *p, const struct python *python,
 		      const struct heap_chains *chains);
 
-/*
- * Writes a chain on one line: "app.CACHE (dict) -> Session.data (bytearray)", with an arrow of one
- * character. Returns out.
- */
-#define HEAP_CHAIN_BYTES 4096
-const char *heap_chain_line(const struct heap_chain *chain, char out[HEAP_CHAIN_BYTES]);
-
 #endif

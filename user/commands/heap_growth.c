@@ -19,6 +19,8 @@
 
 /* A type that is not Python's own comes first unless another one has this many times its growth. */
 #define OTHERS_FIRST 1000
+/* Two that differ by less than this part are alike: a request has one object of many types. */
+#define ALIKE 10
 
 static bool exceeds(int64_t n, uint64_t error)
 {
@@ -49,6 +51,18 @@ struct leaders {
 	const struct heap_growth *most;	/* most bytes of all */
 };
 
+/* Of two types that are not Python's own: that with more objects; if they are alike, a script's. */
+static bool leads(const struct heap_growth *g, const struct heap_growth *other)
+{
+	static const char script[] = "__main__.";
+	int64_t more = g->objects - other->objects;
+
+	if (more > other->objects / ALIKE || -more > g->objects / ALIKE)
+		return more > 0;
+	return !strncmp(g->name, script, sizeof(script) - 1) &&
+	       strncmp(other->name, script, sizeof(script) - 1);
+}
+
 static struct leaders find_leaders(const struct heap_growth *const *list, size_t cnt)
 {
 	struct leaders l = { NULL, NULL };
@@ -60,7 +74,7 @@ static struct leaders find_leaders(const struct heap_growth *const *list, size_t
 		if (!l.most || g->bytes > l.most->bytes)
 			l.most = g;
 		if (heap_type_is_own(g->name) && exceeds(g->objects, g->objects_error) &&
-		    (!l.own || g->objects > l.own->objects))
+		    (!l.own || leads(g, l.own)))
 			l.own = g;
 	}
 	if (l.own && l.most->objects / OTHERS_FIRST > l.own->objects)
@@ -133,14 +147,26 @@ static const struct text_column columns[COLUMNS] = {
 	[BYTES] = { 9, CUT_RIGHT, true, true }, [TYPE] = { 0, CUT_LEFT, false, false },
 };
 #define TYPE_MIN 12
+#define WIDE 100		/* from here on there is room for all columns */
 
-static void print_cells(const struct heap_screen *s, const char *texts[COLUMNS])
+/* sampled: there are errors. Then a narrow screen has no room for all columns. */
+static bool has_column(const struct heap_screen *s, enum column c, bool sampled)
+{
+	if (c == ERROR)
+		return sampled;
+	return c != BYTES || !sampled || !s->width || s->width >= WIDE;
+}
+
+static void print_cells(const struct heap_screen *s, bool sampled, const char *texts[COLUMNS])
 {
 	size_t used = 0;
 	int i;
 
 	for (i = 0; i < COLUMNS; i++) {
 		struct text_column column = columns[i];
+
+		if (!has_column(s, i, sampled))
+			continue;
 
 		column.spill = !s->width;	/* on a terminal rows are not shifted */
 		if (i == TYPE && s->width)
@@ -161,7 +187,7 @@ static const char *signed_bytes(const char *sign, int64_t n, char out[BYTES_TEXT
 	return out;
 }
 
-static void print_row(const struct heap_screen *s, const struct heap_growth *g)
+static void print_row(const struct heap_screen *s, const struct heap_growth *g, bool sampled)
 {
 	char objects[HEAP_COUNT_BYTES], count[HEAP_COUNT_BYTES], name[HEAP_SHOWN_BYTES];
 	char more[BYTES_TEXT_MAX + 4], error[BYTES_TEXT_MAX + 4], bytes[BYTES_TEXT_MAX];
@@ -175,7 +201,7 @@ static void print_row(const struct heap_screen *s, const struct heap_growth *g)
 		[TYPE] = heap_name(g->name, name),
 	};
 
-	print_cells(s, texts);
+	print_cells(s, sampled, texts);
 }
 
 static void print_table(const struct heap_screen *s, const struct heap_growth *const *list,
@@ -184,12 +210,15 @@ static void print_table(const struct heap_screen *s, const struct heap_growth *c
 	static const char *headings[COLUMNS] = { "objects/min", "bytes/min", "error", "objects now",
 						 "bytes now", "type" };
 	size_t shown = limit_rows(s->limit, cnt), i;
+	bool sampled = false;
 
+	for (i = 0; i < shown; i++)
+		sampled |= list[i]->bytes_error != 0;
 	fprintf(s->out, "\n%s", colour_on(s->out, COLOUR_BOLD));
-	print_cells(s, headings);
+	print_cells(s, sampled, headings);
 	fputs(colour_off(s->out), s->out);
 	for (i = 0; i < shown; i++)
-		print_row(s, list[i]);
+		print_row(s, list[i], sampled);
 	if (shown < cnt)
 		fprintf(s->out, "... and %zu more; --limit 0 shows all\n", cnt - shown);
 }

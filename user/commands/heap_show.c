@@ -23,6 +23,8 @@
 #define LARGEST_SHOWN 2
 /* A large object is worth a line if it has this part of RSS. */
 #define LARGE_PART 100
+/* A type that is not Python's own is worth a line if it has so many objects, or that part. */
+#define OWN_OBJECTS 20
 
 /* ---- small parts ---- */
 
@@ -130,13 +132,17 @@ static int say_parts(const struct heap_screen *s, const struct heap_census *c, u
 	return *parts ? heap_say(s, 0, "Besides: %s.", parts) : 0;
 }
 
-/* The type with most bytes that is not Python's own; NULL: none. */
+/*
+ * The type with most bytes that is not Python's own; NULL: none that has more than a few objects,
+ * or much of the memory.
+ */
 static const struct heap_row *own_row(const struct heap_census *c)
 {
 	uint32_t i;
 
 	for (i = 0; i < c->row_cnt; i++)
-		if (heap_type_is_own(c->rows[i].name))
+		if (heap_type_is_own(c->rows[i].name) &&
+		    (c->rows[i].objects >= OWN_OBJECTS || c->rows[i].bytes >= c->rss / LARGE_PART))
 			return &c->rows[i];
 	return NULL;
 }
@@ -281,7 +287,7 @@ static int print_large(const struct heap_screen *s, const struct heap_large *l)
 
 	return heap_say(s, 2, "%s: %s%s%s%s%s", bytes_text((double)l->bytes, bytes),
 			heap_name(l->type, type), *l->what ? ", " : "", heap_name(l->what, what),
-			*l->where ? ", in " : "", heap_name(l->where, where));
+			*l->where ? ", " : "", heap_name(l->where, where));
 }
 
 static int print_largest(const struct heap_screen *s, const struct heap_census *c)
@@ -354,9 +360,32 @@ static int say_sample(const struct heap_screen *s, const struct heap_census *c,
 			bytes_text((double)missing_bytes(c), bytes), left_out);
 }
 
+static bool all_pools_read(const struct heap_census *c)
+{
+	return c->pools_read + c->unread + c->bad_pools >= c->pools;
+}
+
 bool heap_is_sampled(const struct heap_census *c)
 {
-	return c->pools_read + c->unread + c->bad_pools < c->pools || c->limited;
+	uint32_t i;
+
+	for (i = 0; i < c->row_cnt; i++)
+		if (c->rows[i].bytes_error || c->rows[i].objects_error)
+			return true;
+	return !all_pools_read(c) || c->limited;
+}
+
+/* Large objects are outside of pools. */
+static int say_part_of_others(const struct heap_screen *s, const struct heap_census *c,
+			      const char *left_out)
+{
+	char all[HEAP_COUNT_BYTES];
+
+	return heap_say(s, 0, "A sample: all %s pools, and a part of the C library's memory, were "
+			"read in %.2f s (--exact: all). Figures are right to their error 95 times "
+			"in 100; large objects may be missing.%s",
+			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			left_out);
 }
 
 int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
@@ -365,7 +394,11 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 
 	left_out_text(c, left_out);
 	if (heap_is_sampled(c))
-		return say_sample(s, c, left_out);
+		return all_pools_read(c) ? say_part_of_others(s, c, left_out) :
+					   say_sample(s, c, left_out);
+	if (!c->row_cnt)
+		return heap_say(s, 0, "No objects were found in %.2f s; --exact takes longer.",
+				(double)c->took_ns / 1e9);
 	if (!c->pools)
 		return heap_say(s, 0, "There are no pools (PYTHONMALLOC=malloc?): objects were "
 				"found by their heads in the C library's memory, in %.2f s. Some "
@@ -382,10 +415,18 @@ static bool is_plain(const char *name)
 					   "abcdefghijklmnopqrstuvwxyz0123456789_.")];
 }
 
+/* Of a type whose name is too long for the screen, the last part will do. */
 void heap_next_why(const struct heap_screen *s, int32_t pid, const char *type)
 {
-	fprintf(s->out, "Next: sudo tachbpf heap %d --why %s   # who keeps them\n", pid,
-		type && is_plain(type) ? type : "TYPE");
+	static const char format[] = "Next: sudo tachbpf heap %d --why %s   # who keeps them\n";
+	const char *last = type ? strrchr(type, '.') : NULL;
+
+	if (!type || !is_plain(type))
+		type = "TYPE";
+	else if (last && last[1] && s->width &&
+		 (size_t)snprintf(NULL, 0, format, pid, type) > s->width)
+		type = last + 1;
+	fprintf(s->out, format, pid, type);
 }
 
 static void say_next(const struct heap_screen *s, const struct heap_shown *p)

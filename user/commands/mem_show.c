@@ -17,9 +17,13 @@
 #include "base/text.h"
 #include "commands/mem_bursts.h"
 #include "commands/mem_contents.h"
+#include "commands/mem_types.h"
+#include "commands/memory_hint.h"
 #include "commands/show.h"
 
 /* ---- the head of a file ---- */
+
+#define HEAD_COLUMNS 13		/* "  process    " */
 
 /* Prints the start of a line: this many bytes in this many of what. */
 static void print_total(const char *name, uint64_t bytes, uint64_t cnt, const char *what)
@@ -35,6 +39,17 @@ static void print_escaped(const char *before, const char *s)
 	if (shown)
 		printf("%s%s", before, shown);
 	free(shown);
+}
+
+static void print_types(const struct mem_trace *t)
+{
+	char *text = mem_types_sentence(&t->types);
+
+	if (text) {
+		printf("  types      ");
+		text_wrap(stdout, text, HEAD_COLUMNS, text_terminal_width(stdout));
+	}
+	free(text);
 }
 
 static void print_process(const struct mem_trace *t)
@@ -155,6 +170,7 @@ void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)
 
 	printf("%s: %.6f s, %" PRIu64 " %s\n", t->shown, (double)(st->end_us - st->start_us) / 1e6,
 	       st->event_cnt, text_plural(st->event_cnt, "event", "events"));
+	print_types(t);
 	print_process(t);
 	print_total(sampled ? "touched" : "allocated", s->allocated, s->count, what);
 	printf("\n");
@@ -341,7 +357,7 @@ static void print_heading(const struct table *t, enum mem_by by, bool range)
 		[MEM_BY_CONTAINER] = "container",
 	};
 
-	printf("\n%*s %*s %*s ", BYTES_COLUMNS, range ? "held more" : "held", BYTES_COLUMNS,
+	printf("%*s %*s %*s ", BYTES_COLUMNS, range ? "held more" : "held", BYTES_COLUMNS,
 	       "touched", BYTES_COLUMNS, "growth/min");
 	if (t->reused)
 		printf("%*s ", MEM_REUSED_COLUMNS, "reused");
@@ -350,6 +366,12 @@ static void print_heading(const struct table *t, enum mem_by by, bool range)
 	if (t->count)
 		printf("%*s ", COUNT_COLUMNS, "count");
 	printf(" %s\n", what[by]);
+}
+
+/* Returns true if rows are functions, or places in code. */
+static bool is_by_code(enum mem_by by)
+{
+	return by != MEM_BY_PROCESS && by != MEM_BY_CONTAINER && by != MEM_BY_THREAD;
 }
 
 void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
@@ -364,12 +386,21 @@ void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 	else if (opts->leaks)
 		printf("\n%zu %s in each of %" PRIu32 " intervals\n", rows->cnt,
 		       text_plural(rows->cnt, "row grew", "rows grew"), intervals);
-	if (rows->cnt)
+	if (rows->cnt) {
+		printf("\n");
+		if (is_by_code(opts->by) && rows->sampled != rows->exact)
+			printf("%s\n", memory_heading(rows->exact));
 		print_heading(&table, opts->by, range);
+	}
 	for (i = 0; i < rows->shown; i++)
 		print_row(rows, &rows->list[i], opts->by, &table);
 	limit_print_more("", rows->cnt, rows->shown);
 	printf("\n");
+	if (rows->cnt && rows->sampled && is_by_code(opts->by)) {
+		memory_print_hint(stdout, rows->pid, !rows->exited, rows->type,
+				  text_terminal_width(stdout));
+		printf("\n");
+	}
 }
 
 /* ---- JSON ---- */
@@ -567,6 +598,7 @@ void mem_json_file(struct json *j, const struct mem_options *opts, const struct 
 		json_totals(j, t);
 		json_grown(j, &t->grown);
 		json_notes(j, t);
+		mem_types_json(j, &t->types, mlyze_start_us(t->file));
 		mem_json_rows(j, opts, rows);
 	}
 	json_object_end(j);

@@ -8,6 +8,7 @@
 
 #include "analysis/memory_rows.h"
 #include "analysis/memory_series.h"
+#include "analysis/type_growth.h"
 #include "base/json.h"
 #include "commands/options.h"
 
@@ -25,6 +26,7 @@ struct mem_trace {
 	struct mlyze_stats stats;
 	struct memory_list list;
 	struct memory_grown grown;
+	struct type_growths types;
 };
 
 /* Rows, sorted. */
@@ -33,6 +35,11 @@ struct mem_rows {
 	const struct memory_row *list;
 	size_t cnt, shown;	/* all; those that --limit allows */
 	bool of_file;		/* of one file, not sums over several */
+	/* Of the files, as they were recorded: */
+	bool sampled, exact;	/* there are some with sampled pages; with every block */
+	uint32_t pid;		/* the process, if there is one file; 0: several, or unknown */
+	bool exited;		/* that process has ended */
+	const char *type;	/* of its objects, that grew, any bytes; "": none, or unknown */
 };
 
 /* Prints the head of a file. */

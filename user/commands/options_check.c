@@ -149,6 +149,8 @@ static void set_memory_defaults(struct record_options *r)
 		args->every_bytes = MEMORY_EVERY_BYTES;
 	if (args->interval_s <= 0)
 		args->interval_s = MEMORY_INTERVAL_S;
+	args->contents = !args->allocations;
+	args->census = true;
 	if (args->allocations)
 		r->select.proc_filter.children = CHILDREN_NO;
 }

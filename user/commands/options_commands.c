@@ -108,11 +108,12 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		.settings = options_open, .word = options_file_word,
 	},
 	[COMMAND_MEM] = {
-		.name = "mem", .help = "Show which code allocated memory and still holds it.",
+		.name = "mem",
+		.help = "Show which types grew, and which code ran while memory grew.",
 		.synopsis = TEXTS("tachbpf mem [OPTIONS] FILE|DIR..."),
 		.examples = TEXTS(
 		  "tachbpf mem --by function 1234-app.mlyze",
-		  "list the functions that hold the most memory, and how fast it grows",
+		  "list the types that grew, and the functions that ran while memory grew",
 		  "tachbpf mem --leaks tachbpf-host-20260101T120000Z",
 		  "list what kept growing, in any process of the recording",
 		  "tachbpf mem --validate app.mlyze",

@@ -13,6 +13,7 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/memory_hint.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
 #include "commands/record_parts.h"
@@ -435,12 +436,20 @@ static bool print_time(const struct record_options *opts, const struct input_opt
 static bool print_memory(const struct record_options *opts, const struct input_options *input,
 			 uint64_t limit)
 {
-	if (!print_report(input, REPORT_BY_FUNCTION, limit,
-			  "Functions that hold the most (self, of all held memory)"))
+	bool exact = opts->capture.allocations;
+	struct record_memory memory;
+
+	record_print_types(input, &memory);
+	if (!print_report(input, REPORT_BY_FUNCTION, limit, memory_heading(exact)))
 		return false;
 	if (opts->select.all)
 		print_report(input, REPORT_BY_PROCESS, limit,
 			     "Processes that hold the most (of all held memory)");
+	if (!exact) {
+		fprintf(stderr, "\n");
+		memory_print_hint(stderr, memory.tgid, !memory.exited, memory.type,
+				  text_terminal_width(stderr));
+	}
 	return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * record_hot.h - the parts of the answer after a recording, on standard error: the number, the
- * hottest rows (record_hot.c, record_rows.c), who waits for the GIL (record_gil.c), the next
- * commands (record_next.c).
+ * hottest rows (record_hot.c, record_rows.c), who waits for the GIL (record_gil.c), which objects
+ * have grown (record_memory.c), the next commands (record_next.c).
  */
 #ifndef TACHBPF_RECORD_HOT_H
 #define TACHBPF_RECORD_HOT_H
@@ -13,6 +13,7 @@
 
 #include "base/string_ref.h"
 #include "base/text.h"
+#include "heap/census.h"
 #include "model/event.h"
 
 #define HOT_ROWS 5
@@ -57,6 +58,19 @@ void record_cells_print(const struct record_cells *cells, size_t cnt, enum text_
  * waited most. limit: of events. 1 if no thread waited: only the number was printed; 0; or -errno.
  */
 int record_print_gil(const struct input_options *input, uint64_t limit);
+
+/* ---- record_memory.c ---- */
+/* The process of a recording with --mode mem. */
+struct record_memory {
+	uint32_t tgid;		/* 0: there are several, or it is unknown */
+	bool exited;
+	char type[HEAP_NAME_BYTES];	/* that grew, any bytes; "": none, or unknown */
+};
+/*
+ * Prints which types of objects there are more of at the end, in the process whose objects have
+ * grown most. Nothing, if no process has two censuses.
+ */
+void record_print_types(const struct input_options *input, struct record_memory *out);
 
 /* ---- record_next.c ---- */
 /* Fills *input with those of the paths that have a profile. input->paths must be freed. */

@@ -200,8 +200,8 @@ const struct setting agent_keys[] = {
 	  "at random, and stand for all" },
 	{ KEY("heap.cpu", "heap-cpu"), .type = &setting_percent, AT(heap.cpu_percent),
 	  .preset = "0.5%", .min = 0.01, .max = 100, SAMPLING,
-	  .help = "mode heap: share of one CPU that counting may use; services wait longer "
-	  "accordingly" },
+	  .help = "mode heap: share of one CPU that counting may use, beside budget.cpu; services "
+	  "wait longer accordingly" },
 	{ KEY("event", "event"), CHOICE_AT(event, events), .preset = "auto", .restart = true,
 	  SAMPLING, .help = "sampling clock: hardware cycles, or the kernel's clock" },
 	{ KEY("probability", "probability"), .type = &setting_number, AT(probability),

@@ -17,7 +17,6 @@
 #include "cpython/attributes.h"
 
 /* tp_flags, see walk.h */
-#define HAVE_GC (1ull << 14)
 #define MANAGED_WEAKREF (1ull << 3)	/* 3.12 */
 
 /* Offsets in PyTypeObject after sizeof(PyObject), up to the end of what is read. */
@@ -292,7 +291,7 @@ static uint8_t bytes_before(const struct heap_types *t, uint64_t flags)
 	uint64_t words = t->build.objects.minor < 11 ? 0 :
 		t->build.objects.minor < 12 ? PY_MANAGED_DICT : PY_MANAGED_DICT | MANAGED_WEAKREF;
 
-	return (flags & HAVE_GC ? t->build.gc_head : 0) + (flags & words ? 16 : 0);
+	return (flags & HEAP_HAVE_GC ? t->build.gc_head : 0) + (flags & words ? 16 : 0);
 }
 
 /* How many attributes an object of this type has room for, apart from a dict. */

@@ -12,6 +12,7 @@
 #include "cpython/walk.h"
 
 #define HEAP_TYPE_NAME_BYTES 96
+#define HEAP_HAVE_GC (1ull << 14)	/* tp_flags: the collector knows objects of this type */
 /* Types of a process that are known at a time; further ones are none. */
 #define HEAP_TYPE_CNT_MAX 16384u
 /* What is known of an object's memory because of its type, or the type's bases. */

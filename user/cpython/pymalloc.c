@@ -119,10 +119,11 @@ uint32_t pymalloc_debug_bytes(const uint8_t *block, uint32_t size, uint32_t *req
 	uint64_t word, bytes;
 
 	*requested = size;
-	if (size < PYMALLOC_DEBUG_BYTES + 8 || !memchr("omr", block[8], 3))
+	if (size < PYMALLOC_DEBUG_BYTES + 8)
 		return 0;
 	memcpy(&word, block + 8, sizeof(word));
-	if (word >> 8 != 0xfdfdfdfdfdfdfdull && word >> 8 != 0xfbfbfbfbfbfbfbull)
+	if ((word >> 8 != 0xfdfdfdfdfdfdfdull && word >> 8 != 0xfbfbfbfbfbfbfbull) ||
+	    !memchr("omr", word & 0xff, 3))
 		return 0;
 	memcpy(&bytes, block, sizeof(bytes));
 	bytes = __builtin_bswap64(bytes);

@@ -72,7 +72,8 @@ struct heap_census {
 	uint64_t bad_pools;		/* a header or free list that does not fit */
 	uint64_t bad_types;		/* a type pointer that leads to no type */
 	uint64_t unread;		/* pools that could not be read */
-	bool limited;			/* limits.bytes or time_ns ended it before limits.error */
+	bool limited;			/* limits.bytes or time_ns ended it before limits.error, or
+					 * sparse mappings were left out */
 	uint32_t row_cnt, large_cnt;
 	struct heap_row other;		/* of further types */
 	struct heap_row rows[HEAP_TYPES_MAX];		/* most bytes first */

@@ -88,8 +88,7 @@ void taking_certain(struct taking *t, const struct heap_type *type, uint64_t add
 	};
 	uint64_t *slot = certain_slot(t, addr);
 
-	/* If all is read, it is met anyway. */
-	if (*slot || t->whole || t->certain_cnt >= CERTAIN_MAX)
+	if (*slot || t->certain_cnt >= CERTAIN_MAX)
 		return;
 	*slot = addr;
 	t->certain_cnt++;

@@ -3,11 +3,11 @@
  * census_take.c - see taking.h: a census from its beginning to its end: which units are read, and
  * in what order.
  *
- * A small heap is read wholly. Of a larger one, some units of each stratum come first; they show
- * how much its units differ. Then units are taken where they differ most, until the error is as
- * small as wanted, or a limit ends it. Units of a stratum are taken in a fixed order, evenly spread
- * over addresses, from a random one on: each has the same chance, and neighbours, which are often
- * alike, are rarely taken together.
+ * Some units of each stratum come first; they show how much its units differ. Then units are taken
+ * where they differ most, until the error is as small as wanted, or a limit ends it; or all were
+ * read, if the limit on bytes allows that: few units may have most of the bytes. Units of a stratum
+ * are taken in a fixed order, evenly spread over addresses, from a random one on: each has the same
+ * chance, and neighbours, which are often alike, are rarely taken together.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,15 +19,19 @@
 #include "heap/taking.h"
 #include "host/proc.h"
 
-/* All units are read if they take no more than this. */
-#define WHOLE_BYTES (64ull << 20)
 /* Units of each stratum that are read first, and units between two looks at the errors. */
 #define PILOT_UNITS 32u
+/* The same of windows where mappings begin: all of them, unless a process has that many. */
+#define FIRST_WINDOWS 4096u
 #define ROUND_UNITS 512u
-/* The error is not believed before as many units were read. */
-#define UNITS_MIN 4096u
+/* The error is not believed before as many bytes of units were read. */
+#define SAMPLE_BYTES_MIN (64ull << 20)
 /* Types with a smaller share of the bytes may have larger errors than wanted. */
 #define ROW_SHARE 0.05
+
+/* A mapping larger than this, and than all memory in use this many times, is sparse. */
+#define SPARSE_BYTES (1ull << 30)
+#define SPARSE_TIMES 16
 
 /* ---- the order of units ---- */
 
@@ -77,8 +81,8 @@ static void order_units(struct taking *t, struct order *o, uint32_t cnt[HEAP_STR
 		o->from[h + 1] = o->from[h] + cnt[h];
 		if (!cnt[h])
 			continue;
-		o->start[h] = t->whole ? 0 : (uint32_t)(heap_random(&t->seed) % cnt[h]);
-		o->step[h] = t->whole ? 1 : spread_step(cnt[h]);
+		o->start[h] = (uint32_t)(heap_random(&t->seed) % cnt[h]);
+		o->step[h] = spread_step(cnt[h]);
 	}
 }
 
@@ -146,14 +150,21 @@ static bool any_left(const struct order *o)
 	return false;
 }
 
+/* Whether the sample is as good as wanted. */
+static bool is_enough(const struct taking *t)
+{
+	return !t->whole && t->mem.bytes_read - t->bytes_before >= SAMPLE_BYTES_MIN &&
+	       worst_error(t) <= t->limits->error;
+}
+
 static void take_sample(struct taking *t, struct order *o)
 {
 	uint32_t h;
 
 	for (h = 0; h < HEAP_STRATA; h++)
-		take_units(t, o, h, t->whole || h == HEAP_WINDOWS_FIRST ? UINT32_MAX : PILOT_UNITS);
-	while (!t->mem.ended && any_left(o) &&
-	       (estimate_all_units(t->sums) < UNITS_MIN || worst_error(t) > t->limits->error))
+		take_units(t, o, h, h == HEAP_WINDOWS_FIRST ? FIRST_WINDOWS : PILOT_UNITS);
+	t->bytes_before = t->mem.bytes_read;
+	while (!t->mem.ended && any_left(o) && !is_enough(t))
 		take_round(t, o);
 }
 
@@ -245,6 +256,29 @@ static uint64_t rss_of(pid_t tgid)
 
 /* ---- all of it ---- */
 
+/*
+ * Leave out mappings that can only be sparse, such as those that sanitizers reserve: CPython's and
+ * the C library's are not, and to find what is in sparse ones could take all of the time.
+ */
+static void drop_sparse_maps(struct taking *t)
+{
+	uint64_t most = SPARSE_TIMES * t->out->rss;
+	size_t i, cnt = 0;
+
+	most = most > SPARSE_BYTES ? most : SPARSE_BYTES;
+	for (i = 0; i < t->maps.cnt; i++) {
+		uint64_t bytes = t->maps.list[i].end - t->maps.list[i].start;
+
+		if (bytes > most) {
+			t->maps.cut = true;
+			continue;
+		}
+		t->maps.list[cnt++] = t->maps.list[i];
+		t->mapped += bytes;
+	}
+	t->maps.cnt = cnt;
+}
+
 /* Find the units. 0 or -errno; -ENOENT: there are none. */
 static int find_units(struct taking *t)
 {
@@ -253,8 +287,7 @@ static int find_units(struct taking *t)
 
 	if (err)
 		return err;
-	for (i = 0; i < t->maps.cnt; i++)
-		t->mapped += t->maps.list[i].end - t->maps.list[i].start;
+	drop_sparse_maps(t);
 	err = t->allocator->find(&t->mem, &t->maps, t->target, &t->seed, &t->units);
 	for (i = 0; i < t->units.cnt; i++)
 		cnt += t->units.list[i].stratum < HEAP_WINDOWS;
@@ -265,14 +298,15 @@ static int find_units(struct taking *t)
 	return err;
 }
 
-static bool is_small(const struct taking *t)
+/* What all units take, and as much again for what their objects own, may be read. */
+static bool fits(const struct taking *t)
 {
 	uint64_t bytes = 0;
 	size_t i;
 
-	for (i = 0; i < t->units.cnt && bytes <= WHOLE_BYTES; i++)
+	for (i = 0; i < t->units.cnt; i++)
 		bytes += t->units.list[i].bytes;
-	return bytes <= WHOLE_BYTES && t->units.scale == 1 && bytes <= t->limits->bytes;
+	return t->units.scale == 1 && bytes + bytes / 4 <= t->limits->bytes - t->mem.bytes_read;
 }
 
 static int take(struct taking *t)
@@ -283,7 +317,7 @@ static int take(struct taking *t)
 
 	if (err)
 		return err;
-	t->whole = is_small(t);
+	t->whole = !t->mem.ended && fits(t);
 	order_units(t, &order, cnt);
 	t->types = heap_types_new(&t->reader, &t->build);
 	t->sums = estimate_new(ROW_CNT, cnt, t->units.scale);
@@ -291,7 +325,9 @@ static int take(struct taking *t)
 		return -ENOMEM;
 	taking_roots(t);
 	take_sample(t, &order);
-	t->out->limited = t->mem.ended;
+	if (!estimate_all_units(t->sums))
+		return -ETIMEDOUT;
+	t->out->limited = t->mem.ended || t->maps.cut;
 	fill_units(t);
 	fill_rows(t);
 	return 0;

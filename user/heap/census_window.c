@@ -100,7 +100,10 @@ static bool makes_sense(struct taking *t, const struct window *w, uint32_t at,
 		       !last;
 	if (type->kind == HEAP_TUPLE)
 		return items + 8 <= w->end && is_object_at(t, word_at(w, items));
-	return type->kind == HEAP_CODE || type->kind == HEAP_INT;
+	if (type->kind == HEAP_CODE || type->kind == HEAP_INT)
+		return true;
+	/* Small ones are of many types: all that the collector does not know. */
+	return t->no_pools && !(type->flags & HEAP_HAVE_GC);
 }
 
 /* What has a frame in it has no size of its own: then the C library's counts. */
@@ -113,6 +116,10 @@ static bool is_frame(struct taking *t, const struct window *w, uint32_t at,
 
 	if (start < w->begin + 8 || !is_linked(t, w, at, type))
 		return false;
+	if (!t->chunks) {	/* another C library: the least that it takes */
+		s->bytes = type->before + type->basic;
+		return t->no_pools;
+	}
 	s->bytes = (word_at(w, start - 8) & ~7ull) - 8;
 	return s->bytes < FRAME_BYTES_MAX && (s->bytes > PYMALLOC_SMALL_MAX || t->no_pools);
 }

@@ -100,7 +100,7 @@ static void take_owner(struct chains *c, uint64_t owner, const struct heap_type 
 	    !chains_field_name(c, owner, type, (int64_t)(h->at - owner), &how, name,
 			       sizeof(name)))
 		return;
-	parent = chains_node(c, owner, type, c->nodes[h->node].depth + 1u);
+	parent = chains_keeper(c, owner, type, c->nodes[h->node].depth + 1u);
 	chains_edge(c, parent, h->node, how, HEAP_ROOT_UNKNOWN, name);
 }
 
@@ -123,11 +123,12 @@ static void resolve_hit(struct chains *c, const struct chains_hit *h)
 
 static void search(struct chains *c)
 {
+	uint32_t i, cnt, unsettled;
 	unsigned int scan;
-	uint32_t i;
 
 	for (scan = 1; scan <= CHAINS_SCANS_MAX && !chains_at_limit(c); scan++) {
-		if (!chains_frontier(c, scan) && !c->table_cnt)
+		cnt = chains_frontier(c, scan, &unsettled);
+		if (!unsettled || (!cnt && !c->table_cnt))
 			return;
 		chains_tables_search(c);
 		c->hit_cnt = 0;
@@ -140,27 +141,6 @@ static void search(struct chains *c)
 }
 
 /* ---- the whole ---- */
-
-/*
- * A read would bring a page into memory, if only one of zeros: what is taken for a pointer may lead
- * anywhere.
- */
-static int read_present(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	struct chains *c = ctx;
-	const struct heap_memory *m = c->memory;
-	bool present = true;
-
-	if (m->run && len && addr + len > addr && chains_region(c, addr) &&
-	    (m->run(m->run_ctx, addr, addr + len, &present) < len || !present))
-		return -EFAULT;
-	return m->mem.read(m->mem.ctx, addr, buf, len);
-}
-
-void chains_forget(struct chains *c)
-{
-	pages_begin(&c->pages, &c->direct);
-}
 
 static void chains_free(struct chains *c)
 {
@@ -221,7 +201,6 @@ static struct chains *chains_new(const struct heap_memory *memory,
 				       .musl = target->musl };
 	c->deadline = now_ns() + (limit && limit < TIME_NS_MAX ? limit : TIME_NS_MAX);
 	c->random = why->limits.seed | 1;
-	c->direct = (struct target_mem){ read_present, c };
 	chains_forget(c);
 	py_walk_init(&c->walk, &c->cached, &target->objects, READS_MAX);
 	c->head = c->walk.head;

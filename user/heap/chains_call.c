@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * chains_call.c - see chains_call.h: which memory of a process is read, and which pages of it are in
- * memory.
+ * chains_call.c - see chains_call.h: which memory of a process is read, and which pages of it are
+ * present.
  */
 #include "heap/chains_call.h"
 
@@ -87,8 +87,8 @@ static bool entries_read(struct regions *r, uint64_t page, uint64_t cnt)
 }
 
 /*
- * heap_memory.run. What cannot be asked counts as present. A question about few pages, which is of a
- * single object, gets an answer that is not older than itself.
+ * heap_memory.run. What cannot be asked counts as present. A question about few pages, which is of
+ * a single object, gets an answer that is not older than itself.
  */
 static uint64_t run_of_pages(void *ctx, uint64_t addr, uint64_t end, bool *present)
 {

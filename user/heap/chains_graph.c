@@ -43,7 +43,6 @@ uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *ty
 	i = c->node_cnt++;
 	c->nodes[i] = (struct chains_node){ .addr = addr, .type = type, .cost = CHAINS_NONE,
 					    .best = CHAINS_NONE, .depth = (uint8_t)depth };
-	chains_root_of(c, i);
 	return i;
 }
 
@@ -113,15 +112,20 @@ static void relax(struct chains *c)
 
 /* ---- what to search next ---- */
 
-/* Mark everything from which an object leads whose chain may get better. */
-static void mark_wanted(struct chains *c, unsigned int scan)
+/*
+ * Mark everything that keeps an object of the sample whose chain may get better. Returns the number
+ * of these objects.
+ */
+static uint32_t mark_wanted(struct chains *c, unsigned int scan)
 {
 	bool changed = true;
 	unsigned int turn;
-	uint32_t i;
+	uint32_t i, cnt = 0;
 
-	for (i = 0; i < c->node_cnt; i++)
+	for (i = 0; i < c->node_cnt; i++) {
 		c->nodes[i].wanted = c->nodes[i].sample && c->nodes[i].cost > SETTLED + scan;
+		cnt += c->nodes[i].wanted;
+	}
 	for (turn = 0; changed && turn <= 2 * DEPTH_MAX; turn++) {
 		changed = false;
 		for (i = 0; i < c->edge_cnt; i++) {
@@ -134,15 +138,16 @@ static void mark_wanted(struct chains *c, unsigned int scan)
 			changed = true;
 		}
 	}
+	return cnt;
 }
 
-uint32_t chains_frontier(struct chains *c, unsigned int scan)
+uint32_t chains_frontier(struct chains *c, unsigned int scan, uint32_t *unsettled)
 {
 	struct chains_node *n;
 	uint32_t i, cnt = 0;
 
 	relax(c);
-	mark_wanted(c, scan);
+	*unsettled = mark_wanted(c, scan);
 	chains_set_clear(&c->search);
 	for (i = 0; i < c->node_cnt; i++) {
 		n = &c->nodes[i];

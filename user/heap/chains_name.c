@@ -34,7 +34,8 @@ struct member {			/* PyMemberDef */
 /* T_OBJECT, T_OBJECT_EX */
 enum { MEMBER_OBJECT = 6, MEMBER_OBJECT_EX = 16 };
 
-bool chains_type_is(struct chains *c, const struct heap_type *type, const char *const names[])
+/* Returns true if the type, or a base, has one of these names. */
+static bool type_is(struct chains *c, const struct heap_type *type, const char *const names[])
 {
 	unsigned int depth, i;
 
@@ -210,7 +211,8 @@ bool chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t 
 			strcpy(name, "a temporary value");
 	}
 	snprintf(out, size, "%s%s%s%.64s%s%s", *func ? func : "a function",
-		 *func && *func != '<' ? "()" : "", *file ? " in " : "", file, *name ? ": " : "", name);
+		 *func && *func != '<' ? "()" : "", *file ? " in " : "", file, *name ? ": " : "",
+		 name);
 	return variable;
 }
 
@@ -223,7 +225,7 @@ static bool is_weak(struct chains *c, const struct heap_type *type)
 		"weakcallableproxy", "weakref.CallableProxyType", "_weakref.ref", NULL
 	};
 
-	return chains_type_is(c, type, names);
+	return type_is(c, type, names);
 }
 
 static bool is_namespace(struct chains *c, const struct heap_type *type, int64_t off)
@@ -248,14 +250,14 @@ static void name_by_child(struct chains *c, uint64_t obj, const struct heap_type
 	child = chains_object(c, word);
 	if (!child)
 		return;
-	if (chains_type_is(c, child, tracebacks))
-		snprintf(out, size, "%s", chains_type_is(c, type, tracebacks) ? "tb_next" :
+	if (type_is(c, child, tracebacks))
+		snprintf(out, size, "%s", type_is(c, type, tracebacks) ? "tb_next" :
 			 "__traceback__");
-	else if (child->kind == HEAP_FRAME && chains_type_is(c, type, tracebacks))
+	else if (child->kind == HEAP_FRAME && type_is(c, type, tracebacks))
 		snprintf(out, size, "tb_frame");
-	else if (chains_type_is(c, child, exceptions) && chains_type_is(c, type, exceptions))
+	else if (type_is(c, child, exceptions) && type_is(c, type, exceptions))
 		snprintf(out, size, "__context__");
-	else if (chains_type_is(c, type, caches))
+	else if (type_is(c, type, caches))
 		snprintf(out, size, "cache");
 }
 

@@ -7,6 +7,7 @@
  * Include/internal/pycore_frame.h (PyFrameObject: f_back, f_frame), Include/internal/pycore_gc.h,
  * Include/internal/pycore_dict.h (struct _dictvalues).
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -28,6 +29,46 @@
 #define VALUES_MAX 30
 /* Items of an object, at most: more are a lie. */
 #define ITEMS_MAX (1u << 30)
+
+/* ---- memory ---- */
+
+const struct heap_region *chains_region(const struct chains *c, uint64_t at)
+{
+	uint32_t from = 0, to = c->memory->region_cnt, middle;
+
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (c->memory->regions[middle].end <= at)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < c->memory->region_cnt && c->memory->regions[from].start <= at ?
+		&c->memory->regions[from] : NULL;
+}
+
+/*
+ * A read would bring a page into memory, if only one of zeros: what is taken for a pointer may lead
+ * anywhere.
+ */
+static int read_present(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct chains *c = ctx;
+	const struct heap_memory *m = c->memory;
+	bool present = true;
+
+	if (m->run && len && addr + len > addr && chains_region(c, addr) &&
+	    (m->run(m->run_ctx, addr, addr + len, &present) < len || !present))
+		return -EFAULT;
+	return m->mem.read(m->mem.ctx, addr, buf, len);
+}
+
+void chains_forget(struct chains *c)
+{
+	pages_begin(&c->pages, &(struct target_mem){ read_present, c });
+}
+
+/* ---- heads ---- */
 
 /* _gc_next: it may have flags, but not without a pointer. */
 static bool may_be_next(uint64_t word)
@@ -249,21 +290,6 @@ static uint64_t owner_in(struct chains *c, uint64_t at, uint64_t from, uint64_t 
 	return 0;
 }
 
-const struct heap_region *chains_region(const struct chains *c, uint64_t at)
-{
-	uint32_t from = 0, to = c->memory->region_cnt, middle;
-
-	while (from < to) {
-		middle = from + (to - from) / 2;
-		if (c->memory->regions[middle].end <= at)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < c->memory->region_cnt && c->memory->regions[from].start <= at ?
-		&c->memory->regions[from] : NULL;
-}
-
 uint64_t chains_owner(struct chains *c, uint64_t at, const struct heap_type **type)
 {
 	const struct heap_region *r = chains_region(c, at);
@@ -274,7 +300,7 @@ uint64_t chains_owner(struct chains *c, uint64_t at, const struct heap_type **ty
 		return addr;
 	for (bytes = NEAR_BYTES; !addr && bytes <= FAR_BYTES && end > r->start &&
 	     too_short < SHORT_MAX; bytes *= 2) {
-		from = at + 8 - r->start > bytes ? (at + 8 - bytes) & ~7ull : (r->start + 7) & ~7ull;
+		from = (at + 8 - r->start > bytes ? at + 8 - bytes : r->start + 7) & ~7ull;
 		addr = from < end ? owner_in(c, at, from, end, &too_short, type) : 0;
 		end = from;
 	}

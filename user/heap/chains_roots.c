@@ -18,8 +18,8 @@
 #define FRAMES_MAX 1024u
 #define TP_DICT 248u		/* PyTypeObject.tp_dict after sizeof(PyObject) */
 /*
- * Of PyThreadState: no version has less, and all fields that refer to objects for long are there. In
- * 3.6 an array follows that is not initialised.
+ * Of PyThreadState: no version has less, and all fields that refer to objects for long are there.
+ * In 3.6 an array follows that is not initialised.
  */
 #define STATE_BYTES(minor) ((minor) == 6 ? 176u : 264u)
 #define CHUNK_MAX (1u << 30)
@@ -93,7 +93,7 @@ void chains_variable_name(struct chains *c, uint32_t space, const char *key, cha
 	snprintf(out, size, "%s.%s", s->type ? s->type->name : module, key);
 }
 
-void chains_root_of(struct chains *c, uint32_t node)
+static void add_root(struct chains *c, uint32_t node)
 {
 	const struct chains_node *n = &c->nodes[node];
 	uint32_t i = chains_set_find(&c->variable_at, n->addr);
@@ -110,6 +110,16 @@ void chains_root_of(struct chains *c, uint32_t node)
 	i = chains_set_find(&c->known, n->addr);
 	if (i != CHAINS_NONE)
 		chains_edge(c, CHAINS_NONE, node, CHAINS_ROOT, HEAP_ROOT_CLASS, c->list[i]->name);
+}
+
+uint32_t chains_keeper(struct chains *c, uint64_t addr, const struct heap_type *type,
+		       unsigned int depth)
+{
+	uint32_t before = c->node_cnt, node = chains_node(c, addr, type, depth);
+
+	if (c->node_cnt != before)
+		add_root(c, node);
+	return node;
 }
 
 /* ---- threads and frames ---- */

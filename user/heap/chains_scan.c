@@ -52,7 +52,7 @@ static bool read_piece(struct chains *c, uint64_t addr, uint64_t end, uint64_t l
 		.addr = addr, .cnt = (uint32_t)((end - addr) / 8),
 		.before = (uint32_t)((addr - from) / 8), .after = (uint32_t)((to - end) / 8),
 	};
-	p->words = (const uint64_t *)c->piece + p->before;
+	p->words = c->piece + p->before;
 	return true;
 }
 

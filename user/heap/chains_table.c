@@ -231,7 +231,7 @@ static void keep_by_owner(struct chains *c, const struct chains_table *t, enum c
 		chains_edge(c, CHAINS_NONE, t->child, CHAINS_ROOT, HEAP_ROOT_MODULE, name);
 		return;
 	}
-	parent = chains_node(c, t->owner, t->owner_type, c->nodes[t->child].depth + 1u);
+	parent = chains_keeper(c, t->owner, t->owner_type, c->nodes[t->child].depth + 1u);
 	chains_edge(c, parent, t->child, how, HEAP_ROOT_UNKNOWN, name);
 }
 

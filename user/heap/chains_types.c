@@ -114,7 +114,7 @@ static void take_object(struct chains *c, const struct chains_word *w)
 		take_sample(c, addr);
 }
 
-/* Search for objects of the wanted types from number `from` on. Returns how many types these are. */
+/* Search for objects of the wanted types from number `from` on. Returns how many these are. */
 static uint32_t search_wanted(struct chains *c, uint32_t from)
 {
 	uint32_t i, cnt = 0;
@@ -171,7 +171,7 @@ static void add_sample(struct chains *c)
 			false_cnt++;
 			continue;
 		}
-		node = good < HEAP_WHY_SAMPLE ? chains_node(c, c->sample[i], type, 0) :
+		node = good < HEAP_WHY_SAMPLE ? chains_keeper(c, c->sample[i], type, 0) :
 			CHAINS_NONE;
 		if (node == CHAINS_NONE || c->nodes[node].sample)
 			continue;

@@ -125,7 +125,6 @@ struct chains {
 	struct heap_types *types;
 	struct py_frames_at at;
 	struct pages pages;
-	struct target_mem direct;	/* of the process, without what is not in memory */
 	struct target_mem cached;	/* through pages */
 	struct py_walk walk;		/* over cached */
 	uint16_t head;			/* sizeof(PyObject) */
@@ -135,7 +134,7 @@ struct chains {
 	struct chains_set known;	/* addresses of types: index in list */
 	const struct heap_type *list[CHAINS_TYPES_MAX];
 	uint32_t type_cnt;
-	struct chains_set search;	/* what the scan looks for: node, or CHAINS_TYPE_BIT | type */
+	struct chains_set search;	/* of the scan: node, or CHAINS_TYPE_BIT | type */
 	struct chains_set node_at;	/* nodes by address */
 	struct chains_node *nodes;
 	struct chains_edge *edges;
@@ -153,7 +152,7 @@ struct chains {
 	uint64_t seen;
 	uint64_t modules[CHAINS_MODULES_MAX];
 	uint32_t module_cnt;
-	uint8_t piece[];		/* CHAINS_PIECE bytes and their surroundings */
+	uint64_t piece[];		/* CHAINS_PIECE bytes and their surroundings */
 };
 
 #define CHAINS_TYPE_BIT (1u << 31)
@@ -178,8 +177,6 @@ typedef void (*chains_word_fn)(struct chains *c, const struct chains_word *w);
 void chains_scan(struct chains *c, chains_word_fn fn);
 /* The address of `type`, the type that is its own type; 0: not found. */
 uint64_t chains_root_type(struct chains *c);
-/* Forget what was read of single objects before. */
-void chains_forget(struct chains *c);
 /* Returns true if there is neither time left nor bytes. Sets limited. */
 bool chains_at_limit(struct chains *c);
 
@@ -189,6 +186,9 @@ bool chains_at_limit(struct chains *c);
 int chains_begin(struct chains *c);
 
 /* ---- chains_object.c ---- */
+
+/* Forget what was read of single objects before. */
+void chains_forget(struct chains *c);
 
 /* The type of the living object at addr; NULL: there is none. */
 const struct heap_type *chains_object(struct chains *c, uint64_t addr);
@@ -228,15 +228,19 @@ const struct chains_range *chains_range_at(const struct chains *c, uint64_t at);
 /* The name of a namespace's variable: "app.CACHE". */
 void chains_variable_name(struct chains *c, uint32_t space, const char *key, char *out,
 			  size_t size);
-/* If a module's variable or a class' attribute refers to the node: add that edge. */
-void chains_root_of(struct chains *c, uint32_t node);
+/*
+ * The node of an object, as chains_node(). If it is new, and a module's variable or a class'
+ * attribute refers to it, that edge is added.
+ */
+uint32_t chains_keeper(struct chains *c, uint64_t addr, const struct heap_type *type,
+		       unsigned int depth);
 /* ---- chains_name.c ---- */
 
 /* Text of a str for people: identifiers only, unless values are wanted. Returns false: none. */
 bool chains_text(struct chains *c, uint64_t str, bool any, char *out, size_t size);
 /*
- * What the field at `off` of an object is called. Sets how, maybe with CHAINS_WEAK; returns false if
- * it does not keep what it refers to: a weak reference, the object's type.
+ * What the field at `off` of an object is called. Sets how, maybe with CHAINS_WEAK; returns false
+ * if it does not keep what it refers to: a weak reference, the object's type.
  */
 bool chains_field_name(struct chains *c, uint64_t obj, const struct heap_type *type, int64_t off,
 		       unsigned int *how, char *out, size_t size);
@@ -249,8 +253,6 @@ bool chains_frame_name(struct chains *c, const struct py_frame *frame, uint64_t 
 /* The name of a code object's variable number i. */
 void chains_slot_name(struct chains *c, const struct py_variables *v, uint64_t i, char *out,
 		      size_t size);
-/* Returns true if the type, or a base, has one of these names (an array that ends with NULL). */
-bool chains_type_is(struct chains *c, const struct heap_type *type, const char *const names[]);
 
 /* ---- chains_graph.c ---- */
 
@@ -258,13 +260,16 @@ bool chains_type_is(struct chains *c, const struct heap_type *type, const char *
 uint32_t chains_node(struct chains *c, uint64_t addr, const struct heap_type *type,
 		     unsigned int depth);
 /*
- * Add an edge, unless it is there. parent: CHAINS_NONE with CHAINS_ROOT. how: enum chains_how, maybe
- * with CHAINS_WEAK.
+ * Add an edge, unless it is there. parent: CHAINS_NONE with CHAINS_ROOT. how: enum chains_how,
+ * maybe with CHAINS_WEAK.
  */
 void chains_edge(struct chains *c, uint32_t parent, uint32_t child, unsigned int how,
 		 enum heap_root root, const char *name);
-/* Put the nodes whose keepers are to be found next into c->search. Returns their number. */
-uint32_t chains_frontier(struct chains *c, unsigned int scan);
+/*
+ * Put the nodes whose keepers are to be found next into c->search. Returns their number.
+ * *unsettled: objects of the sample whose chains may get better.
+ */
+uint32_t chains_frontier(struct chains *c, unsigned int scan, uint32_t *unsettled);
 /*
  * The end of the search: the best chains. C code is no root of objects whose references all were
  * found elsewhere: then the word in its memory is left over.

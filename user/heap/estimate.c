@@ -23,6 +23,8 @@
  */
 #define POISSON_MORE 3.0
 #define FEW_UNITS 40
+/* An error is at least as much as the sampled units show for this number of full ones. */
+#define UNSEEN_UNITS 2.0
 
 /* One row in one stratum. */
 struct cell {
@@ -163,9 +165,9 @@ static double between(double sum, double squares, double n)
 
 struct variance {
 	double objects, bytes;
-	double most_objects, most_bytes;	/* of one unit */
-	double seen, weight;	/* units in strata that were not read wholly, and what the sampled
-				 * ones of these stand for, at most */
+	/* Of strata that were not read wholly: units with the row, and what one of these stands
+	 * for, at most. */
+	double seen, objects_of_one, bytes_of_one;
 };
 
 static void add_cell(const struct estimate *e, uint32_t h, const struct cell *c,
@@ -181,24 +183,24 @@ static void add_cell(const struct estimate *e, uint32_t h, const struct cell *c,
 		      scale2 * first * w * c->objects2;
 	v->bytes += scale2 * all * all * rest * between(c->bytes, c->bytes2, n) / n +
 		    scale2 * first * w * c->bytes2;
-	v->most_objects = fmax(v->most_objects, c->most_objects);
-	v->most_bytes = fmax(v->most_bytes, c->most_bytes);
 	if (e->scale * w > 1) {
 		v->seen += c->units;
-		v->weight = fmax(v->weight, e->scale * w);
+		v->objects_of_one = fmax(v->objects_of_one, e->scale * w * c->most_objects);
+		v->bytes_of_one = fmax(v->bytes_of_one, e->scale * w * c->most_bytes);
 	}
 }
 
-/* The larger of the error by variance, and by how few units the row was seen in. */
-static double half_width(double variance, double most, const struct variance *v)
+/*
+ * The largest of the error by variance, by what the sample cannot see if all of its units are
+ * alike, and by how few units the row was seen in.
+ */
+static double half_width(double variance, double one, const struct variance *v)
 {
-	double normal = NORMAL_95 * sqrt(variance), few;
+	double units = UNSEEN_UNITS;
 
-	if (v->seen >= FEW_UNITS || v->weight <= 1)
-		return normal;
-	few = (NORMAL_95 * sqrt(v->seen) + POISSON_MORE) * v->weight * most *
-	      sqrt(1 - 1 / v->weight);
-	return few > normal ? few : normal;
+	if (v->seen < FEW_UNITS)
+		units = NORMAL_95 * sqrt(v->seen) + POISSON_MORE;
+	return fmax(NORMAL_95 * sqrt(variance), units * one);
 }
 
 void estimate_figure(const struct estimate *e, uint32_t row, struct estimate_figure *out)
@@ -210,8 +212,8 @@ void estimate_figure(const struct estimate *e, uint32_t row, struct estimate_fig
 	for (h = 0; h < HEAP_STRATA && e->rows[row]; h++)
 		if (e->sampled[h] && e->rows[row][h].units)
 			add_cell(e, h, &e->rows[row][h], out, &v);
-	out->objects_error = half_width(v.objects, v.most_objects, &v);
-	out->bytes_error = half_width(v.bytes, v.most_bytes, &v);
+	out->objects_error = half_width(v.objects, v.objects_of_one, &v);
+	out->bytes_error = half_width(v.bytes, v.bytes_of_one, &v);
 	out->objects += e->certain[row].objects;
 	out->bytes += e->certain[row].bytes;
 	out->owned += e->certain[row].owned;

@@ -26,7 +26,8 @@ int heap_mem_open(struct heap_mem *m, pid_t tgid, uint64_t bytes, uint64_t time_
 
 	*m = (struct heap_mem){ .tgid = task, .pagemap = -1, .bytes_max = bytes,
 				.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
-				.deadline_ns = now_ns() + time_ns };
+				.begin_ns = now_ns(), .time_ns = time_ns,
+				.begin_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
 	if (!task)
 		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", task);
@@ -41,13 +42,22 @@ void heap_mem_close(struct heap_mem *m)
 	m->pagemap = -1;
 }
 
+static bool is_late(const struct heap_mem *m)
+{
+	uint64_t took = now_ns() - m->begin_ns;
+
+	return took > m->time_ns &&
+	       (took / HEAP_SLOW_TIMES > m->time_ns ||
+		clock_ns(CLOCK_PROCESS_CPUTIME_ID) - m->begin_cpu_ns > m->time_ns / 2);
+}
+
 /* Count a read that is about to be made. Returns false if it may not. */
 static bool may_read(struct heap_mem *m, size_t len)
 {
 	if (m->ended)
 		return false;
 	m->bytes_read += len;
-	m->ended = m->bytes_read > m->bytes_max || now_ns() > m->deadline_ns;
+	m->ended = m->bytes_read > m->bytes_max || is_late(m);
 	return !m->ended;
 }
 

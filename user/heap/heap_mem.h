@@ -18,12 +18,17 @@ struct heap_mem {
 	uint32_t page_bytes;
 	int pagemap;			/* descriptor; -1: none, all pages count as present */
 	uint64_t bytes_read, bytes_max;
-	uint64_t deadline_ns;		/* CLOCK_MONOTONIC */
+	uint64_t begin_ns, time_ns;	/* CLOCK_MONOTONIC, and the limit */
+	uint64_t begin_cpu_ns;
 	bool denied;			/* a read was refused: EPERM */
 	bool ended;			/* a limit was reached: all further reads fail */
 };
 
-/* limits: bytes, and time from now on. 0 or -errno; -ESRCH: no such process; -EPERM. */
+/*
+ * Limits: bytes, and time from now on. On a busy machine it may take longer, if it has had a CPU
+ * for less than half of that time: at most HEAP_SLOW_TIMES as long. 0; -ESRCH: no such process.
+ */
+#define HEAP_SLOW_TIMES 8u
 int heap_mem_open(struct heap_mem *m, pid_t tgid, uint64_t bytes, uint64_t time_ns);
 void heap_mem_close(struct heap_mem *m);
 

@@ -14,7 +14,7 @@
 
 /* The worker ends by itself after limits.time_ns; it may wait that much longer for memory. */
 #define MORE_MS 2000
-/* Multiplies that while the worker only waits for a CPU. */
+/* How often that is extended while the worker only waits for a CPU: the process is not to blame. */
 #define SLOW_TURNS 10
 /* No census may take longer. */
 #define TIME_NS_MAX (60 * NS_PER_S)
@@ -80,6 +80,7 @@ static struct worker worker = { .kind = &heap_worker_kind };
 static struct {
 	pid_t tgid;			/* 0: none */
 	uint64_t deadline_ns;
+	int turns;			/* that it was extended */
 	bool answered;			/* at once, with this result */
 	int result;
 } open_census;
@@ -98,9 +99,13 @@ static uint64_t census_time(const struct heap_limits *limits)
 	return limits->time_ns < TIME_NS_MAX ? limits->time_ns : TIME_NS_MAX;
 }
 
-static void terminate(char *text)
+/* Text of the worker becomes printable UTF-8 that ends. */
+static void clean(char text[HEAP_NAME_BYTES])
 {
-	text[HEAP_NAME_BYTES - 1] = '\0';
+	char copy[HEAP_NAME_BYTES];
+
+	memcpy(copy, text, sizeof(copy));
+	escape_text(copy, strnlen(copy, sizeof(copy)), text, HEAP_NAME_BYTES);
 }
 
 /* Copy an answer and make it well-formed: the worker may be compromised. */
@@ -114,13 +119,13 @@ static void take_answer(struct heap_census *out)
 	if (out->large_cnt > HEAP_LARGEST_MAX)
 		out->large_cnt = HEAP_LARGEST_MAX;
 	out->limited = *(const volatile unsigned char *)&out->limited & 1;
-	terminate(out->other.name);
+	clean(out->other.name);
 	for (i = 0; i < out->row_cnt; i++)
-		terminate(out->rows[i].name);
+		clean(out->rows[i].name);
 	for (i = 0; i < out->large_cnt; i++) {
-		terminate(out->largest[i].type);
-		terminate(out->largest[i].what);
-		terminate(out->largest[i].where);
+		clean(out->largest[i].type);
+		clean(out->largest[i].what);
+		clean(out->largest[i].where);
 	}
 }
 
@@ -145,8 +150,19 @@ int heap_worker_begin(const struct heap_target *target, const struct heap_limits
 	open_census.answered = err != -ETIMEDOUT;
 	open_census.result = err;
 	open_census.tgid = target->tgid;
+	open_census.turns = 0;
 	open_census.deadline_ns = now_ns() + call->limits.time_ns + MORE_MS * NS_PER_MS;
 	return 0;
+}
+
+static bool may_wait_on(void)
+{
+	if (now_ns() < open_census.deadline_ns)
+		return true;
+	if (!worker_is_runnable(&worker) || open_census.turns++ >= SLOW_TURNS)
+		return false;
+	open_census.deadline_ns = now_ns() + MORE_MS * NS_PER_MS;
+	return true;
 }
 
 /* Wait for the answer. -EAGAIN: not yet. */
@@ -154,7 +170,7 @@ static int wait_answer(struct heap_census *out, int timeout_ms)
 {
 	int err = open_census.answered ? open_census.result : worker_wait(&worker, timeout_ms);
 
-	if (err == -ETIMEDOUT && now_ns() < open_census.deadline_ns)
+	if (err == -ETIMEDOUT && worker.pid && may_wait_on())
 		return -EAGAIN;
 	if (err == -ETIMEDOUT && worker.pid)
 		give_up(open_census.tgid);
@@ -172,19 +188,13 @@ int heap_worker_poll(struct heap_census *out)
 int heap_worker_census(const struct heap_target *target, const struct heap_limits *limits,
 		       struct heap_census *out)
 {
-	int err = heap_worker_begin(target, limits), turns = 0;
+	int err = heap_worker_begin(target, limits);
 
 	if (err)
 		return err;
-	do {
+	do
 		err = wait_answer(out, MORE_MS / 4);
-		/* The machine is busy: the process is not to blame. */
-		if (err == -EAGAIN && turns < SLOW_TURNS && worker_is_runnable(&worker) &&
-		    now_ns() + MORE_MS * NS_PER_MS / 2 > open_census.deadline_ns) {
-			turns++;
-			open_census.deadline_ns += MORE_MS * NS_PER_MS;
-		}
-	} while (err == -EAGAIN);
+	while (err == -EAGAIN);
 	return err;
 }
 

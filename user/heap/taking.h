@@ -30,7 +30,8 @@ struct taking {
 	const struct heap_allocator *allocator;
 	struct heap_census *out;
 	bool no_pools;			/* small objects are in windows, too */
-	bool whole;			/* all units are read, not a sample */
+	bool whole;			/* the limits allow to read all units */
+	uint64_t bytes_before;		/* bytes read before the errors count */
 	uint64_t seed;
 
 	struct heap_mem mem;

@@ -19,8 +19,8 @@
 #define HEAP_STRATA 128u
 /*
  * The last two are windows: memory outside of the allocator's units, where larger objects are.
- * Those of the first kind are where mappings begin, and with them the largest objects: all are
- * read.
+ * Those of the first kind are where mappings begin, and with them the largest objects: they are
+ * read first.
  */
 #define HEAP_WINDOWS 126u
 #define HEAP_WINDOWS_FIRST HEAP_WINDOWS

@@ -26,7 +26,8 @@ static bool is_pointer(uint64_t word)
 /* The words of an object's head that are in front of its refcount; -1: it is no object. */
 static int words_before(const uint8_t *block, size_t words)
 {
-	static const uint8_t at[] = { 0, 2, 4 };	/* no head of the collector; one; a dict, too */
+	/* No head of the collector; one; a pointer to a dict and one more, too. */
+	static const uint8_t at[] = { 0, 2, 4 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(at) && at[i] + 2u <= words; i++)
@@ -103,7 +104,8 @@ struct pool {
 
 /*
  * pymalloc prepares the next block before it needs it: the last one may be in the free list without
- * ever having been used. Blocks that are freed go to the front of that list, so it is the last there.
+ * ever having been used. Blocks that are freed go to the front of that list, so it is the last
+ * there.
  */
 static void leave_out_next(struct pymalloc_pool *p, const uint64_t used[PYMALLOC_USED_WORDS])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * page_blocks.h - a page whose blocks are looked for, for the files page_blocks.c and page_chunks.c,
- * which are page_content_read() of page_content.h.
+ * page_blocks.h - a page whose blocks are looked for, for the files page_blocks.c and
+ * page_chunks.c, which are page_content_read() of page_content.h.
  */
 #ifndef TACHBPF_PAGE_BLOCKS_H
 #define TACHBPF_PAGE_BLOCKS_H
@@ -40,7 +40,7 @@ static inline uint8_t byte_of(uint64_t word)
 }
 
 /*
- * The blocks of glibc's malloc: struct malloc_chunk in malloc/malloc.c, glibc 2.17 to 2.41. Takes
+ * The blocks of glibc's malloc: struct malloc_chunk in malloc/malloc.c, glibc 2.17 to 2.43. Takes
  * those in the page; returns true if it is in a block of its own mapping.
  */
 bool page_chunks_take_mapped(const struct reading *r);

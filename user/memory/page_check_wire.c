@@ -48,8 +48,8 @@ bool page_reply_ok(const struct page_question *q, const struct page_reply *r, si
 	uint32_t i;
 
 	if (bytes < offsetof(struct page_reply, states) || r->what != q->what ||
-	    r->cnt > page_asked_max(q->what) || bytes != page_reply_bytes(r) || r->number != q->number || r->err > 0 ||
-	    r->cnt != (r->err ? 0 : q->cnt))
+	    r->cnt > page_asked_max(q->what) || bytes != page_reply_bytes(r) ||
+	    r->number != q->number || r->err > 0 || r->cnt != (r->err ? 0 : q->cnt))
 		return false;
 	for (i = 0; i < r->cnt; i++)
 		if (q->what == PAGES_THERE ? !is_state_of(&r->states[i], q->addrs[i]) :

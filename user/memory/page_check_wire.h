@@ -39,7 +39,9 @@ size_t page_reply_bytes(const struct page_reply *r);
 
 /* Returns true if a question of this many bytes is well-formed. */
 bool page_question_ok(const struct page_question *q, size_t bytes);
-/* Returns true if a reply of this many bytes answers q: the same addresses, valid kinds and states. */
+/*
+ * Returns true if a reply of this many bytes answers q: the same addresses, valid kinds and states.
+ */
 bool page_reply_ok(const struct page_question *q, const struct page_reply *r, size_t bytes);
 
 /* Send a message without blocking. 0; -EAGAIN: no space; other -errno. */

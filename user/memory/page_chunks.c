@@ -26,11 +26,16 @@ struct chunk {
 	uint8_t state;			/* PLACE_FRESH: the rest of the heap */
 };
 
-/* For a block of its own mapping, whole pages; 0: none. head: CHUNK_HEAD bytes. */
+/*
+ * The bytes of a block with its own mapping, whole pages; 0: it is none. Since glibc 2.43 the size
+ * leaves out the head. head: CHUNK_HEAD bytes.
+ */
 static uint64_t mapped_bytes(const struct reading *r, const uint8_t *head, uint64_t addr)
 {
 	uint64_t size = word_at(head, 1), bytes = size & ~(uint64_t)CHUNK_FLAGS;
 
+	if ((bytes & (r->mem->page_bytes - 1)) == r->mem->page_bytes - CHUNK_HEAD)
+		bytes += CHUNK_HEAD;
 	return (size & CHUNK_FLAGS) == IS_MAPPED && !word_at(head, 0) && bytes &&
 	       !(bytes & (r->mem->page_bytes - 1)) && bytes <= r->area->end - addr ? bytes : 0;
 }
@@ -175,8 +180,8 @@ static bool judge_chunk(const struct reading *r, const uint8_t *next, struct chu
 }
 
 /*
- * The last block that was found in each MiB: so that the next one, in the memory behind it, is found
- * by few reads. Whether there is still a block is checked as for any other address.
+ * The last block that was found in each MiB: so that the next one, in the memory behind it, is
+ * found by few reads. Whether there is still a block is checked as for any other address.
  */
 #define ANCHORS 256u
 #define ANCHOR_SHIFT 20
@@ -252,8 +257,8 @@ static bool take_window(const struct reading *r, uint64_t first, uint64_t back, 
 }
 
 /*
- * A block that is so large that no chain leads to it: one that begins in the window, and that chunks
- * follow. Tries: there are sizes by chance.
+ * A block that is so large that no chain leads to it: one that begins in the window, and that
+ * chunks follow. Tries: there are sizes by chance.
  */
 #define FOLLOWERS 3
 #define TRIES 64

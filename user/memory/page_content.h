@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * page_content.h - what is in a page: which of its bytes belong to blocks in use, and a mark of each
- * of these blocks. From the marks of two moments follows which bytes are still in the same block.
+ * page_content.h - what is in a page: which of its bytes belong to blocks in use, and a mark of
+ * each of these blocks. From the marks of two moments follows which bytes are still in the same
+ * block.
  *
  * A block is one of pymalloc's (cpython/pymalloc.h) or of glibc's malloc. Of memory that belongs to
  * neither nothing is known. A mark is not an address of an object that can be followed, only a
@@ -23,7 +24,7 @@ enum place_state {
 	PLACE_FREE,		/* it was given to somebody, who has freed it */
 	PLACE_OBJECT,		/* in use: an object that cannot be a container */
 	PLACE_CONTAINER,	/* ... one that the garbage collector knows: it may change */
-	PLACE_RAW,		/* ... a block of pymalloc that is no object, such as a dict's keys */
+	PLACE_RAW,		/* ... a block of pymalloc that is no object: a dict's keys */
 	PLACE_MALLOC,		/* ... a block of the C library */
 	PLACE_STATES
 };

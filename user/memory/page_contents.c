@@ -3,8 +3,8 @@
  * page_contents.c - see page_contents.h.
  *
  * A look belongs to a page with the same address and the same fault. If the page has moved or gone,
- * or was touched again, the look is dropped at its next turn. Answers come from a worker that may be
- * compromised: they have no more effect than being believed.
+ * or was touched again, the look is dropped at its next turn. Answers come from a worker that may
+ * be compromised: they have no more effect than being believed.
  */
 #include "memory/page_contents.h"
 
@@ -99,8 +99,8 @@ static int take_first_look(struct page_book *b, const struct page_content *c, ui
 	struct page_look *l;
 	int err = 0;
 
-	if (!p || p->flags & PAGE_LOOKED_AT || read_ns < p->time_ns || read_ns - p->time_ns > PAGE_SOON_NS ||
-	    !page_content_given(c))
+	if (!p || p->flags & PAGE_LOOKED_AT || read_ns < p->time_ns ||
+	    read_ns - p->time_ns > PAGE_SOON_NS || !page_content_given(c))
 		return 0;
 	p->flags |= PAGE_LOOKED_AT;
 	l = place_of_new(b, &err);

@@ -5,8 +5,8 @@
  *
  * The first look must come before the first user can have freed its blocks: at most PAGE_SOON_NS
  * after the fault. So only some pages are looked at: those whose fault was passed on at once. They
- * stand for the others of their stack. If there are more than PAGE_LOOKS_MAX, a random choice of them
- * is kept.
+ * stand for the others of their stack. If there are more than PAGE_LOOKS_MAX, a random choice of
+ * them is kept.
  */
 #ifndef TACHBPF_PAGE_CONTENTS_H
 #define TACHBPF_PAGE_CONTENTS_H

@@ -13,8 +13,8 @@
 /*
  * Fill contents[0..cnt) for addrs, which are sorted. task: an entry of /proc with the process'
  * files; pagemap: its open file. Only pages that are there are read. Reading takes at most 1 % of a
- * CPU in the long run: beyond that, places are PLACE_UNKNOWN. last: without that limit. 0 or -errno:
- * its mappings cannot be read.
+ * CPU in the long run: beyond that, places are PLACE_UNKNOWN. last: without that limit. 0 or
+ * -errno: its mappings cannot be read.
  */
 int page_look(pid_t task, int pagemap, uint32_t page_bytes, const uint64_t *addrs, size_t cnt,
 	      bool last, struct page_content *contents);

@@ -113,6 +113,7 @@ enum profile_unit {
 #define PROC_COMM_MAX 64
 #define CONTAINER_LABEL_BYTES 460
 
+struct heap_census;
 struct held_series;
 struct profile_service;
 struct thread_names;
@@ -166,7 +167,7 @@ struct profile_stats {
 
 /*
  * An event of a process's memory: an allocation, a free, a garbage collection, or a measurement of
- * its size.
+ * its size, or of its objects by type.
  *
  * With sampled page faults an ALLOC stands for more bytes than its page has; the sum of all that
  * are not freed is what the process holds. Each stack of the process has a number.
@@ -179,6 +180,7 @@ enum memory_change {
 	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
 	MEMORY_BURST,		/* until the next one, ALLOCs are of one burst */
 	MEMORY_SAMPLED,		/* at the end, if blocks were recorded in bursts: how */
+	MEMORY_CENSUS,		/* the objects were counted by type */
 	MEMORY_FATE,		/* what has become of what a stack holds, at the end */
 };
 
@@ -224,7 +226,7 @@ struct memory_event {
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a process */
 	uint64_t addr;		/* ALLOC, FREE: identifies the block as long as it exists */
 	uint64_t bytes;		/* ALLOC: bytes that it stands for, not 0; FREE: the same */
-	uint32_t stack;		/* ALLOC, FREE, FATE: the stack's number, dense from 0 in the process */
+	uint32_t stack;		/* not COLLECTION, CHECK: its number, dense from 0 in the process */
 	uint32_t nframes;	/* that stack; 1 to EVENT_MAX_FRAMES */
 	const uint32_t *frames;	/* ids in process_tables(), innermost first; valid in the call. A
 				 * name may become known later (process_retry_names()) */
@@ -233,6 +235,7 @@ struct memory_event {
 		struct memory_collection collection;
 		struct memory_check check;
 		struct memory_sampled sampled;
+		const struct heap_census *census;	/* heap/census.h; valid in the call */
 		struct memory_fate fate;
 	};
 };

@@ -16,6 +16,8 @@ struct held_series {
 	uint64_t start_us, width_us;	/* of the first step; of each step */
 	uint64_t check_us;		/* time between two checks of what is held; 0: unknown */
 	uint32_t cnt;			/* steps */
+	/* What has become of it, in pages that were looked at (struct memory_fate); 0: unknown. */
+	uint64_t pages, own, gone;	/* number of pages; bytes: as at first, and not */
 	uint64_t now;			/* bytes held at the end of the last step */
 	uint64_t most[HELD_STEPS_MAX];	/* by step: bytes */
 };

@@ -116,6 +116,26 @@ static int mark_check(struct memory_file *f, const struct memory_event *ev)
 	return put_mark(f, ev->time_us, &t);
 }
 
+struct census_time {
+	struct memory_file *file;
+	uint64_t time_us;
+};
+
+static int put_census_mark(void *ctx, const struct mlyze_mark_text *t)
+{
+	const struct census_time *c = ctx;
+
+	return put_mark(c->file, c->time_us, t);
+}
+
+/* Before the file has begun there is nothing that has grown. */
+static int mark_census(struct memory_file *f, const struct memory_event *ev)
+{
+	struct census_time at = { f, ev->time_us };
+
+	return f->stream ? census_marks_put(&f->census, ev->census, put_census_mark, &at) : 0;
+}
+
 static int mark_collection(struct memory_file *f, const struct memory_event *ev)
 {
 	const struct memory_collection *c = &ev->collection;
@@ -355,6 +375,8 @@ int memory_file_event(struct memory_file *f, const struct memory_event *ev)
 		return f->err = take_check(f, ev);
 	if (ev->change == MEMORY_BURST || ev->change == MEMORY_SAMPLED)
 		return f->err = mark_bursts(f, ev);
+	if (ev->change == MEMORY_CENSUS)
+		return f->err = mark_census(f, ev);
 	if (memory_file_create(f))
 		return f->err;
 	if (ev->change == MEMORY_ALLOC) {
@@ -479,6 +501,7 @@ static void close_all(struct memory_file *f)
 	while ((thread = u64map_next(&f->threads, &pos)))
 		free(thread);
 	u64map_free(&f->threads);
+	census_marks_free(&f->census);
 	if (f->lock_fd >= 0)
 		close(f->lock_fd);
 	if (f->dirfd >= 0)

@@ -3,14 +3,15 @@
  * memory_file.h - the Memlyze file of one process while it is recorded, with --mode mem: its
  * events, and our marks (mlyze_marks.h).
  *
- * It starts with the first event that is not a check; a process without one has no file. Times are
- * times of day.
+ * It starts with the first event that is neither a check nor a census; a process without one has no
+ * file. Times are times of day.
  */
 #ifndef TACHBPF_MEMORY_FILE_H
 #define TACHBPF_MEMORY_FILE_H
 
 #include "base/u64map.h"
 #include "model/event.h"
+#include "recording/census_marks.h"
 #include "resolve/process.h"
 
 struct mlyze_stream;
@@ -29,6 +30,7 @@ struct memory_file {
 	uint32_t thread_cnt;
 	struct memory_event first;	/* a check from before the file began */
 	bool has_first;
+	struct census_marks census;
 	uint64_t put, written;		/* ALLOCs added to the stream; flushed */
 	uint64_t bytes;			/* counted in recording.bytes */
 	int err;			/* the first error; nothing is written after it */

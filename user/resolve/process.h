@@ -22,6 +22,7 @@
 
 struct block_place;
 struct block_words;
+struct heap_census;
 struct kallsyms;
 struct native;
 struct page_answer;
@@ -186,6 +187,15 @@ struct pages_round {
 	uint64_t next_ns;	/* when the next check begins (CLOCK_MONOTONIC) */
 };
 struct pages_round *process_pages_round(struct process *p);
+/* When its objects are counted; zero when the process begins. NULL: without --mode mem. */
+struct census_round {
+	uint64_t first_ns;	/* of the first attempt (CLOCK_MONOTONIC); 0: none so far */
+	uint64_t next_ns;	/* when the next one begins */
+	uint8_t failed;		/* consecutive attempts without a result */
+};
+struct census_round *process_census_round(struct process *p);
+/* Passes a census of its objects on to the observer (MEMORY_CENSUS). */
+int process_census_take(struct process *p, const struct heap_census *census);
 
 /*
  * Blocks of the process are recorded in bursts. One begins, in which each block stands for `weight`

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "heap/census.h"
 #include "memory/page_book.h"
 #include "memory/page_check.h"
 #include "memory/page_contents.h"
@@ -39,6 +40,7 @@ struct process_memory {
 	uint64_t check_ns;	/* when the kernel's figures were read; 0: none is pending */
 	uint64_t since;		/* bytes held now, minus those at check_ns; wraps */
 	struct pages_round round;
+	struct census_round census_round;
 	struct process_blocks *blocks;	/* NULL: there was no record of a block */
 };
 
@@ -373,6 +375,20 @@ bool process_pages_due(const struct process *p)
 struct pages_round *process_pages_round(struct process *p)
 {
 	return p->memory ? &p->memory->round : NULL;
+}
+
+struct census_round *process_census_round(struct process *p)
+{
+	return p->memory ? &p->memory->census_round : NULL;
+}
+
+int process_census_take(struct process *p, const struct heap_census *census)
+{
+	struct memory_event ev = {
+		.change = MEMORY_CENSUS, .time_us = census->time_ns / US_NS, .census = census,
+	};
+
+	return p->memory ? process_without_memory(p, 0, process_memory_emit(p, &ev)) : -EBADMSG;
 }
 
 static int take_page_states(struct process_memory *m, const struct page_answer *a)

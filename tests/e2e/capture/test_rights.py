@@ -26,7 +26,7 @@ LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "ta
 OF_NATIVE = {"tachbpf-opener", "tachbpf-cache", "tachbpf-tables", "tachbpf-names"}
 ASKER = "tachbpf-asker"     # only with --debuginfod: ../native/test_debuginfod.py
 KEEPER_OF_MEMORY = "tachbpf-keeper --mode mem"
-OF_MEMORY = {KEEPER_OF_MEMORY, "tachbpf-pages", "tachbpf-keeper --allocations", "tachbpf-prober"}
+OF_MEMORY = {KEEPER_OF_MEMORY, "tachbpf-pages", "tachbpf-heap", "tachbpf-keeper --allocations", "tachbpf-prober"}
 NOBODY, SOMEBODY = 65534, 54321
 # Not nobody, for whose files workers wait in other tests (test_fuse.py): each user may block two.
 ORDINARY = 54323

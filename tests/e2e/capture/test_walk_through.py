@@ -29,7 +29,7 @@ SHOWN = {
     "-m gil -p PID": ("Waited for the GIL: ", "Who waits for whom", "  for faults.py:", "held it",
                       "tachbpf gil X"),
     "-m exception -p PID": ("Exceptions: ", "ValueError  faults.py:", " parse ", "tachbpf report --detail X"),
-    "-m mem -p PID": ("Memory: ", "iB held at the end", "Functions that hold the most", "keep", "tachbpf mem X"),
+    "-m mem -p PID": ("Memory: ", "iB held at the end", "Memory grew while these functions ran", "keep", "tachbpf mem X"),
     "--native -p PID": ("Hottest C functions", "  [", "Hottest lines", "faults.py:", "tachbpf report --native X"),
     "-p PID --async": ("CPU: ", "Hottest lines", BURN),
     "-a": ("CPU: ", "Busiest processes", "Hottest lines", "tachbpf open X"),

@@ -48,6 +48,47 @@ def slope(values):
             sum((t - mid) ** 2 for t in times))
 
 
+# ---- types of objects ----
+
+TYPES = TRACE.with_name("types.mlyze")
+
+
+def grown_types(*argv):
+    return {t["type"]: t for t in mem(*argv, TYPES)["files"][0]["types"]["growth"]}
+
+
+def test_types_from_the_first_census_to_the_last():
+    """The rest is no type; what is in one of the two only has the error of what the other one does not name."""
+    (_, first), _, (_, last) = make_mlyze.CENSUSES
+    found = grown_types()
+    assert set(found) == set(last) - {""}
+    for name in set(first) & set(found):
+        assert (found[name]["objects"], found[name]["bytes"]) == tuple(
+            after - before for after, before in zip(last[name][:2], first[name][:2])), name
+        assert found[name]["bytes_error"] == last[name][3] + first[name][3]
+    assert found["app.New"]["bytes"] == 7000 and found["app.New"]["bytes_error"] == 300
+    assert {name for name, t in found.items() if t["grew"]} == {"bytearray", "str", "__main__.Session", "app.New"}
+    times = mem(TYPES)["files"][0]["types"]
+    assert (times["from"], times["to"], times["limited"]) == (1.0, 60.0, False)
+
+
+def test_the_class_is_named_before_the_function():
+    lines = good("mem", TYPES).splitlines()
+    assert lines[1] == ("  types      __main__.Session grew by 490 objects (49.8 KiB) in 59.0 s, "
+                        "and with it bytearray by 9.4 MiB")
+    assert next(i for i, line in enumerate(lines) if "iterencode" in line) > 5
+    assert "tachbpf heap 4243 --since 30s" in "\n".join(lines)
+
+
+def test_types_in_a_range():
+    """Between the last two, dict was not named in the first of them: it may have been all of the rest."""
+    found = grown_types("--from", 20)
+    assert found["bytearray"]["objects"] == 245
+    assert found["dict"]["bytes_error"] == 90000 + 2000 and not found["dict"]["grew"]
+    assert mem("--from", 40, TYPES)["files"][0]["types"] is None
+    assert mem(TRACE)["files"][0]["types"] is None
+
+
 # ---- rows ----
 
 def test_held_and_touched():

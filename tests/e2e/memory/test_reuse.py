@@ -59,6 +59,6 @@ def test_the_table_has_a_column(owners):
 
 @pytest.mark.truth
 def test_on_each_interpreter(interpreter, scratch, out):
-    if interpreter.free_threaded:
-        pytest.skip("its allocator is not pymalloc")
+    if interpreter.free_threaded or interpreter.libc == "musl":
+        pytest.skip("its allocators are not pymalloc and glibc's")
     check(record(interpreter, scratch, out / "owners", "owners=200", every=DEFAULT_EVERY, env=environment(interpreter)))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""held_types.py TRUTH SESSIONS: holds objects of many types, and writes what gc.get_objects() and sys.getsizeof() say.
+"""held_types.py TRUTH SESSIONS [churn]: holds objects of many types, and writes what gc.get_objects() and sys.getsizeof() say.
 
 "gc": type -> [objects, bytes] of all that the collector knows. "held": the same of objects that it does not know, and of
-which this program knows all: a lower limit. "large": the bytes of the largest ones, by type and size.
+which this program knows all: a lower limit. "large": the bytes of the largest ones, by type and size. churn: makes and
+drops others at full speed, until it is killed.
 """
 import array
 import collections
@@ -36,6 +37,11 @@ class MyList(list):
 
 class MyText(str):
     pass
+
+
+class Temporary(object):
+    def __init__(self):
+        self.numbers = [1.5 * i for i in range(20)]
 
 
 class Outer(object):
@@ -117,6 +123,8 @@ def main():
     with open(path, "w") as f:
         f.write(json.dumps(books))
     print("ready", flush=True)
+    while sys.argv[3:] == ["churn"]:
+        [Temporary() for _ in range(1000)]
     sys.stdin.read()
 
 

@@ -2,6 +2,7 @@
 /* test_mlyze_notes.c - what marks say is gathered; what is damaged, foreign or too much is not. */
 #include "formats/mlyze/mlyze_notes.h"
 #include "model/thread_names.h"
+#include "tests/unit/census_test.h"
 #include "tests/unit/mlyze_test.h"
 
 struct read {
@@ -112,11 +113,133 @@ static void test_many_checks(void **state)
 	read_free(&r);
 }
 
+/* ---- censuses ---- */
+
+static const struct mlyze_type_row *type_of(const struct read *r, size_t census, const char *name)
+{
+	size_t cnt;
+	const struct mlyze_census *c = mlyze_types_censuses(&r->notes.types, &cnt);
+
+	assert_true(census < cnt);
+	return census_find(&r->notes.types, &c[census], name);
+}
+
+static size_t census_cnt(const struct read *r)
+{
+	size_t cnt;
+
+	mlyze_types_censuses(&r->notes.types, &cnt);
+	return cnt;
+}
+
+static void test_censuses(void **state)
+{
+	static const char *const marks[] = {
+		"tachbpf recording mode=sampled",
+		"tachbpf census took_us=5 rss_anon=1000 pools=900 limited=1 types=3",
+		"tachbpf type name=app.Session objects=7 objects_error=1 bytes=70 bytes_error=2",
+		"tachbpf check held=3",
+		"tachbpf type name=a%20b%FF objects=18446744073709551615 bytes=3",
+		"tachbpf type objects=4 bytes=5",
+		"tachbpf census types=1",
+		"tachbpf type name=int objects=1 bytes=28",
+	};
+	struct read r = read_marks(marks, ARRAY_SIZE(marks), 1);
+	const struct mlyze_type_row *row = type_of(&r, 0, "app.Session");
+	const struct mlyze_census *c;
+	size_t cnt;
+
+	(void)state;
+	c = mlyze_types_censuses(&r.notes.types, &cnt);
+	assert_int_equal(cnt, 2);
+	assert_true(c->time_us == 101 && c->took_us == 5 && c->rss_anon == 1000 &&
+		    c->pool_bytes == 900 && c->limited && c->cnt == 3);
+	assert_true(row->objects == 7 && row->objects_error == 1 && row->bytes == 70 &&
+		    row->bytes_error == 2);
+	assert_true(type_of(&r, 0, "a b\xff")->objects == INT64_MAX);
+	assert_int_equal(type_of(&r, 0, "")->bytes, 5);
+	assert_int_equal(type_of(&r, 1, "int")->bytes, 28);
+	assert_null(type_of(&r, 1, "app.Session"));
+	read_free(&r);
+}
+
+/* A census without all its types, or with too many, is none: the recording was cut, or it lies. */
+static void test_incomplete_censuses(void **state)
+{
+	static const char *const marks[] = {
+		"tachbpf type name=stray objects=1", "tachbpf recording mode=sampled",
+		"tachbpf type name=stray objects=1",
+		"tachbpf census types=0", "tachbpf type name=stray objects=1",
+		"tachbpf census types=513", "tachbpf type name=stray objects=1",
+		"tachbpf census types=99999999999999999999", "tachbpf type name=stray",
+		"tachbpf census types=2", "tachbpf type name=first",
+		"tachbpf census types=1", "tachbpf type name=whole",
+		"tachbpf type name=stray objects=1",
+		"tachbpf census types=2", "tachbpf type name=last",
+	};
+	struct read r = read_marks(marks, ARRAY_SIZE(marks), 1);
+
+	(void)state;
+	assert_int_equal(census_cnt(&r), 1);
+	assert_non_null(type_of(&r, 0, "whole"));
+	read_free(&r);
+}
+
+/* Writes as many censuses of `types` types as the file is to have. */
+static struct read read_many_censuses(size_t cnt, size_t types)
+{
+	struct read r = { .m = mlyze_test_new(100) };
+	char text[64];
+	size_t i, k;
+
+	mlyze_test_mark(&r.m, 100, "tachbpf recording", 17);
+	for (i = 0; i < cnt; i++) {
+		snprintf(text, sizeof(text), "tachbpf census types=%zu", types);
+		mlyze_test_mark(&r.m, 200 + i, text, strlen(text));
+		snprintf(text, sizeof(text), "tachbpf type name=T objects=%zu", i);
+		for (k = 0; k < types; k++)
+			mlyze_test_mark(&r.m, 200 + i, text, strlen(text));
+	}
+	mlyze_test_open(&r.m);
+	assert_int_equal(mlyze_notes_read(r.m.file, &r.notes), 0);
+	return r;
+}
+
+/* Of too many, every second one is left out; the first and the last are there, with their types. */
+static void check_many(size_t made, size_t types, size_t cnt_max)
+{
+	struct read r = read_many_censuses(made, types);
+	const struct mlyze_census *c;
+	size_t cnt, i;
+
+	c = mlyze_types_censuses(&r.notes.types, &cnt);
+	assert_true(cnt <= cnt_max && cnt > cnt_max / 3);
+	for (i = 0; i < cnt; i++) {
+		assert_true(!i || c[i].time_us > c[i - 1].time_us);
+		assert_int_equal(c[i].cnt, types);
+		assert_int_equal(mlyze_census_types(&r.notes.types, &c[i])->objects,
+				 c[i].time_us - 200);
+	}
+	assert_int_equal(c->time_us, 200);
+	assert_int_equal(c[cnt - 1].time_us, 200 + made - 1);
+	assert_true(r.notes.types.rows.len <=
+		    MLYZE_TYPE_ROWS_MAX * sizeof(struct mlyze_type_row));
+	read_free(&r);
+}
+
+static void test_many_censuses(void **state)
+{
+	(void)state;
+	check_many(3 * MLYZE_CENSUSES_MAX, 1, MLYZE_CENSUSES_MAX);
+	check_many(300, MLYZE_TYPES_MAX, MLYZE_TYPE_ROWS_MAX / MLYZE_TYPES_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_marks), cmocka_unit_test(test_of_others),
-		cmocka_unit_test(test_many_checks),
+		cmocka_unit_test(test_many_checks), cmocka_unit_test(test_censuses),
+		cmocka_unit_test(test_incomplete_censuses), cmocka_unit_test(test_many_censuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

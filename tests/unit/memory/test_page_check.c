@@ -293,10 +293,11 @@ static void test_bounds(void **state)
 	uint64_t start = start_of(getpid());
 	unsigned int i;
 
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, PAGE_CHECK_MAX + 1),
-			 -EINVAL);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs,
+					PAGE_CHECK_MAX + 1), -EINVAL);
 	for (i = 0; i < PAGE_CHECK_OPEN_MAX; i++)
-		assert_int_equal(page_check_ask(check, getpid(), start, i, PAGES_THERE, addrs, 1), 0);
+		assert_int_equal(page_check_ask(check, getpid(), start, i, PAGES_THERE, addrs, 1),
+				 0);
 	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, addrs, 1), -EAGAIN);
 	page_check_settle(check, WAIT_MS);
 	assert_int_equal(answers, PAGE_CHECK_OPEN_MAX);
@@ -385,7 +386,8 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 	}
 	assert_int_equal(answers, 1);
 	/* The process is not asked about for a while; another one is. */
-	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0), -ETIMEDOUT);
+	assert_int_equal(page_check_ask(check, getpid(), start, 0, PAGES_THERE, NULL, 0),
+			 -ETIMEDOUT);
 	ask_about(getppid(), 0, NULL, 0);
 }
 

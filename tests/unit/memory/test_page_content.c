@@ -406,7 +406,7 @@ static void test_blocks_of_their_own_mappings(void **state)
 
 	(void)state;
 	put_word(8, 0x41000 | 2);
-	put_word(0x41000 + 8, 0x82000 | 2);
+	put_word(0x41000 + 8, (0x82000 - 16) | 2);	/* as glibc 2.43 has it */
 	for (i = 0; i < 4; i++) {
 		look(i * 0x20000, &now);
 		assert_int_equal(count_of(&now, PLACE_MALLOC), 16);

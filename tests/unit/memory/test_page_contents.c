@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_page_contents.c - which pages of a book are looked at, and the sums of what became of them. */
+/* test_page_contents.c - which pages of a book are looked at, and sums of what became of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

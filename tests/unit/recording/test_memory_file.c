@@ -93,6 +93,17 @@ static void check(struct process *p, uint64_t rss)
 	assert_int_equal(memory(p, &ev), 0);
 }
 
+static void census(struct process *p, uint64_t objects)
+{
+	static struct heap_census c;
+	struct memory_event ev = { .change = MEMORY_CENSUS, .time_us = now_ns() / 1000,
+				   .census = &c };
+
+	c = (struct heap_census){ .took_ns = 2000, .rss = 7, .pool_bytes = 6, .row_cnt = 1 };
+	c.rows[0] = (struct heap_row){ .name = "app.Session", .objects = objects, .bytes = 48 };
+	assert_int_equal(memory(p, &ev), 0);
+}
+
 static void collection(struct process *p)
 {
 	struct memory_event ev = { .change = MEMORY_COLLECTION, .time_us = now_ns() / 1000,
@@ -249,8 +260,10 @@ static void test_a_file_and_its_marks(void **state)
 	open_place(dir, PLACE_DIR, false);
 	p = begin(PID, "python3");
 	check(p, 1000000);
+	census(p, 1);	/* before the file */
 	assert_false(is_there(FILE_NAME ".events"));
 	assert_int_equal(alloc(p, 0x10000, 65536, 1, 700), 0);
+	census(p, 2);
 	assert_int_equal(alloc(p, 0x20000, 65536, 0, 701), 0);
 	assert_int_equal(observer->ops->tick(observer), 0);
 	assert_true(is_there(FILE_NAME ".events") && is_there(FILE_NAME ".names"));
@@ -270,7 +283,11 @@ static void test_a_file_and_its_marks(void **state)
 		"\nprocess pid=4711 comm=python3 python=3.12.0 "
 		"command=python3%20app.py%20--x=\"1%202\"\n"
 		"check rss_anon=1000000 swapped=5 held=500000 unchecked=0\n"
-		"thread n=0 tid=700\nalloc 0 0\nthread n=1 tid=701\nalloc 1 1\nfree\n"
+		"thread n=0 tid=700\nalloc 0 0\n"
+		"census took_us=2 rss_anon=7 pools=6 limited=0 types=2\n"
+		"type name=app.Session objects=2 objects_error=0 bytes=48 bytes_error=0\n"
+		"type objects=0 objects_error=0 bytes=0 bytes_error=0\n"
+		"thread n=1 tid=701\nalloc 1 1\nfree\n"
 		"gc generation=2 runs=3 uncollectable=1 duration_us=800\ngc 90\n"
 		"check rss_anon=1131072 swapped=5 held=565536 unchecked=0\n"
 		"fate stack=1 pages=2 own=10 reused=20 unused=30\n"

@@ -148,6 +148,9 @@ static void put_held(struct json *j, const struct held_series *s)
 	json_uint(j, "start_us", s->start_us);
 	json_uint(j, "width_us", s->width_us);
 	json_uint(j, "check_us", s->check_us);
+	json_uint(j, "pages", s->pages);
+	json_uint(j, "own", s->own);
+	json_uint(j, "gone", s->gone);
 	json_array(j, "bytes");
 	for (i = 0; i < s->cnt; i++)
 		json_uint(j, NULL, s->most[i]);

@@ -12,8 +12,8 @@
 static const char *const words[] = {
 	[MARK_RECORDING] = "recording", [MARK_PROCESS] = "process", [MARK_THREAD] = "thread",
 	[MARK_CHECK] = "check",		[MARK_GC] = "gc",	    [MARK_LOST] = "lost",
-	[MARK_END] = "end",		[MARK_FATE] = "fate",	    [MARK_BURST] = "burst",
-	[MARK_SAMPLED] = "sampled",
+	[MARK_END] = "end",		[MARK_CENSUS] = "census",   [MARK_TYPE] = "type",
+	[MARK_FATE] = "fate",		[MARK_BURST] = "burst",	    [MARK_SAMPLED] = "sampled",
 };
 
 /* ---- parsing ---- */

@@ -15,6 +15,8 @@
  *   tachbpf sampled bursts=N watched_us=N over_us=N found=N used=N again=N again_error=N
  *           allocator=glibc|musl|unknown     after the last burst: struct memory_sampled
  *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
+ *   tachbpf census took_us=N rss_anon=N pools=BYTES limited=0|1 types=N     N types follow
+ *   tachbpf type name=... objects=N objects_error=N bytes=N bytes_error=N   without name: the rest
  *   tachbpf fate stack=ID pages=N own=N reused=N unused=N   at the end: struct memory_fate
  *   tachbpf end exited=0|1                   the last event; without it, the recording was cut
  */
@@ -31,7 +33,7 @@
 enum mlyze_mark_word {
 	MARK_NONE = 0,		/* not one of ours */
 	MARK_RECORDING, MARK_PROCESS, MARK_THREAD, MARK_CHECK, MARK_GC, MARK_LOST, MARK_END,
-	MARK_FATE, MARK_BURST, MARK_SAMPLED,
+	MARK_CENSUS, MARK_TYPE, MARK_FATE, MARK_BURST, MARK_SAMPLED,
 };
 
 struct mlyze_mark {

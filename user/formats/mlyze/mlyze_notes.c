@@ -168,6 +168,16 @@ static int on_sampled(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_
 	return 0;
 }
 
+static int on_census(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_types_census(&n->types, m, time_us);
+}
+
+static int on_type(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
+{
+	return mlyze_types_type(&n->types, m);
+}
+
 static int on_fate(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
 {
 	return mlyze_fate_take(&n->fates, m);
@@ -184,8 +194,8 @@ static int (*const takers[])(struct mlyze_notes *n, const struct mlyze_mark *m,
 			     uint64_t time_us) = {
 	[MARK_RECORDING] = on_recording, [MARK_PROCESS] = on_process, [MARK_THREAD] = on_thread,
 	[MARK_CHECK] = on_check,	 [MARK_GC] = on_gc,	      [MARK_LOST] = on_lost,
-	[MARK_END] = on_end,		 [MARK_FATE] = on_fate,	      [MARK_BURST] = on_burst,
-	[MARK_SAMPLED] = on_sampled,
+	[MARK_END] = on_end,		 [MARK_CENSUS] = on_census,   [MARK_TYPE] = on_type,
+	[MARK_FATE] = on_fate,		 [MARK_BURST] = on_burst,     [MARK_SAMPLED] = on_sampled,
 };
 
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes)
@@ -222,6 +232,7 @@ void mlyze_notes_free(struct mlyze_notes *notes)
 	free(notes->tids);
 	buf_free(&notes->checks);
 	buf_free(&notes->bursts);
+	mlyze_types_free(&notes->types);
 	buf_free(&notes->fates);
 	memset(notes, 0, sizeof(*notes));
 }

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "formats/mlyze/mlyze.h"
 #include "formats/mlyze/mlyze_fates.h"
+#include "formats/mlyze/mlyze_types.h"
 
 /* Limits, because files are hostile. If there are more checks, every second one is left out. */
 #define MLYZE_CHECKS_MAX (1u << 18)
@@ -45,6 +46,7 @@ struct mlyze_notes {
 	struct buf checks;	/* struct mlyze_check, by time */
 	struct buf bursts;	/* uint64_t, the times of their begins */
 	struct mlyze_sampled sampled;
+	struct mlyze_types types;	/* censuses of its objects */
 	struct buf fates;	/* struct mlyze_fate */
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;

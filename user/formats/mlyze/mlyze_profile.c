@@ -110,6 +110,21 @@ static int add_held(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, b
 	return 0;
 }
 
+/* What has become of all that is held when the file ends. */
+static void add_fates(struct mlyze_input *m)
+{
+	const struct mlyze_fate *fates;
+	size_t i, cnt;
+
+	fates = mlyze_notes_fates(&m->notes, &cnt);
+	for (i = 0; i < cnt; i++) {
+		m->held.pages = add_capped(m->held.pages, fates[i].pages);
+		m->held.own = add_capped(m->held.own, fates[i].own);
+		m->held.gone = add_capped(m->held.gone, fates[i].reused);
+		m->held.gone = add_capped(m->held.gone, fates[i].unused);
+	}
+}
+
 /* Reads everything except the events that become the profile's. Returns 0 or -errno. */
 static int read_all(struct mlyze_input *m, const struct reader_args *args)
 {
@@ -126,6 +141,8 @@ static int read_all(struct mlyze_input *m, const struct reader_args *args)
 	m->held.start_us = mlyze_start_us(m->file);
 	m->held.width_us = HELD_STEP_US;
 	m->held.check_us = m->notes.interval_us;
+	if (!err && !range.to_us)
+		add_fates(m);
 	err = err ? err : mlyze_stats_collect(m->file, &range, &m->stats);
 	if (!err)
 		held_series_until(&m->held, m->stats.end_us);

@@ -4,7 +4,7 @@
  *
  * image.c is the disguise: the symbols that give a CPython away, a thread state
  * where CPython keeps it, and the means to build frames, code objects and strings.
- * scenarios.c has the traps, maps.c addresses that nobody should read.
+ * scenarios.c has the traps, heaps.c those of a census, maps.c addresses that nobody should read.
  */
 #ifndef HOSTILE_H
 #define HOSTILE_H
@@ -54,6 +54,10 @@ void set_top(const void *frame);
 void set_tstate(const void *ts);
 /* Threads of Python come with a thread state of their own. */
 void new_tstate(uint8_t *at);
+
+/* Traps for a census (heaps.c): 64 MiB of pools that lie; and each call changes some of them. */
+void heap_lies(void);
+void heap_changes(void);
 
 /* From now on whoever reads this memory waits for ever; ends the program if that cannot be had. */
 void silence(void *at, size_t bytes);

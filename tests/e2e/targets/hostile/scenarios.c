@@ -542,5 +542,7 @@ const struct scenario scenarios[] = {
 	{ "racing", racing, NULL, racing_other },
 	{ "vanishing", racing, NULL, vanishing_other },
 	{ "churn", plain, churn_step, NULL },
+	{ "heap-lies", heap_lies, NULL, NULL },
+	{ "heap-changes", heap_lies, heap_changes, NULL },
 };
 const size_t scenario_cnt = sizeof(scenarios) / sizeof(scenarios[0]);

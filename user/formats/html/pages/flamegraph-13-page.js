@@ -31,9 +31,20 @@ function titleOf(model) {
 	return title || (processes.length === 1 && processes[0].comm) || 'Flame graph';
 }
 
+/* Of held memory: which share is no longer what was made there at first. */
+function reusedText(model) {
+	const held = model.meta.processes.map((p) => p.held).filter(Boolean),
+		sum = (name) => held.reduce((all, h) => all + (h[name] || 0), 0),
+		pages = sum('pages'),
+		share = sum('gone') / (sum('own') + sum('gone'));
+
+	return pages >= 4 && share >= 0 ? `${(100 * share).toFixed(0)}% of ${pages} pages that were looked at` : null;
+}
+
 function showMeta(graph) {
 	const { model, tree, unit } = graph,
-		truncated = truncatedWeight(graph);
+		truncated = truncatedWeight(graph),
+		reused = graph.diff ? null : reusedText(model);
 	const total = graph.diff
 		? `${unit.text(tree.a[0])} → ${unit.text(tree.b[0])}`
 		: unit.text(tree.a[0]);
@@ -43,6 +54,7 @@ function showMeta(graph) {
 	document.title = `${printable(title)} – tachbpf`;
 	showFacts(model.meta, [
 		[graph.held ? (graph.need & HELD ? 'held at the end' : 'touched') : unit.name, total],
+		reused ? ['reused', reused] : null,
 		truncated ? ['truncated stacks', unit.text(truncated), 'warn'] : null,
 	]);
 	$('diff-controls').hidden = !graph.diff;
