@@ -111,7 +111,6 @@ static void print_collections(const struct mem_trace *t)
 	printf("\n");
 }
 
-/* Prints the kernel's figures, and the part that stacks explain. */
 static void print_grown(const struct mem_trace *t)
 {
 	const struct memory_grown *g = &t->grown;
@@ -122,13 +121,10 @@ static void print_grown(const struct mem_trace *t)
 		return;
 	printf("  RSS        %s%s in %.1f s", g->resident >= 0 ? "+" : "",
 	       bytes_text((double)g->resident, bytes), g->seconds);
-	if (t->notes.sampled.bursts) {	/* what is held is known at the end only */
-		printf("\n");
-		return;
-	}
-	printf("; stacks explain %s%s", g->held >= 0 ? "+" : "",
+	if (!t->notes.sampled.bursts)	/* what they hold is known at the end only */
+		printf("; stacks explain %s%s", g->held >= 0 ? "+" : "",
 	       bytes_text((double)g->held, bytes));
-	if (explained >= 0)
+	if (explained >= 0 && !t->notes.sampled.bursts)
 		printf(", %.1f %%", explained);
 	printf("\n");
 	if (g->unchecked)
