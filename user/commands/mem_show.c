@@ -123,7 +123,7 @@ static void print_grown(const struct mem_trace *t)
 	       bytes_text((double)g->resident, bytes), g->seconds);
 	if (!t->notes.sampled.bursts)	/* what they hold is known at the end only */
 		printf("; stacks explain %s%s", g->held >= 0 ? "+" : "",
-	       bytes_text((double)g->held, bytes));
+		       bytes_text((double)g->held, bytes));
 	if (explained >= 0 && !t->notes.sampled.bursts)
 		printf(", %.1f %%", explained);
 	printf("\n");
@@ -551,7 +551,6 @@ static void json_grown(struct json *j, const struct memory_grown *g)
 	json_object_end(j);
 }
 
-/* Writes data that only files recorded by tachbpf have. */
 static void json_notes(struct json *j, const struct mem_trace *t)
 {
 	const struct mlyze_notes *n = &t->notes;
