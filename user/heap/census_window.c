@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "cpython/pymalloc.h"
 #include "heap/taking.h"
+#include "memory/glibc_chunk.h"
 
 #define ALIGNMENT 16u
 /* What is copied of the memory before a window: as much as may be in front of an object. */
@@ -38,22 +39,14 @@ static uint64_t word_at(const struct window *w, uint32_t at)
 	return word;
 }
 
-/*
- * glibc (malloc/malloc.c at 2.36, struct malloc_chunk): the word before the memory is its size,
- * with that word, and flags: 2: it was mapped, in whole pages. A remainder that is too small is
- * left.
- */
+/* Bytes that a chunk may have more than its object: what it is counted as need not be all of it. */
+#define CHUNK_MORE 32u
+
+/* Returns true if glibc has allocated the memory at start with that many bytes. */
 static bool is_chunk(const struct window *w, uint32_t start, uint64_t bytes)
 {
-	uint64_t size, slack = 48;
-
-	if (start < w->begin + 8)
-		return false;
-	size = word_at(w, start - 8);
-	if (size & 2)
-		slack += 4096;
-	size &= ~7ull;
-	return size >= bytes + 8 && size < bytes + 8 + slack && !(size & 15);
+	return start >= w->begin + 8 &&
+	       chunk_holds(word_at(w, start - 8), bytes, CHUNK_MORE, OBJECT_PAGE + CHUNK_MORE);
 }
 
 /* The collector's list: the next one's pointer back leads here. Its low bits are flags. */
@@ -120,7 +113,7 @@ static bool is_frame(struct taking *t, const struct window *w, uint32_t at,
 		s->bytes = type->before + type->basic;
 		return t->no_pools;
 	}
-	s->bytes = (word_at(w, start - 8) & ~7ull) - 8;
+	s->bytes = chunk_size(word_at(w, start - 8)) - 8;
 	return s->bytes < FRAME_BYTES_MAX && (s->bytes > PYMALLOC_SMALL_MAX || t->no_pools);
 }
 

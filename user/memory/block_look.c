@@ -14,16 +14,12 @@
 
 #include <string.h>
 
+#include "memory/glibc_chunk.h"
+
 #define WORD 8u
-/* malloc/malloc.c: MALLOC_ALIGNMENT, MINSIZE, and the flags in a chunk's size */
-#define ALIGNMENT 16u
-#define CHUNK_LEAST 32u
-#define PREV_INUSE 1u
-#define IS_MMAPPED 2u
-#define FLAGS 7u
 /* A remainder that is too small for a chunk stays with the block. */
-#define CHUNK_MORE (CHUNK_LEAST - ALIGNMENT)
-/* A mapping of its own is rounded up to a page, or to a huge page (glibc.malloc.hugetlb). */
+#define CHUNK_MORE (CHUNK_MIN - CHUNK_ALIGN)
+/* Huge pages have 2 MiB; one more for the head. */
 #define MAPPED_MORE (4ull << 20)
 /* Entries of a cache are in the same arena, or in one of another thread. */
 #define CACHE_NEAR (1ull << 32)
@@ -37,16 +33,7 @@
 /* Returns true if glibc has the block in a chunk of this size. */
 static bool is_chunk(const struct block_place *p, uint64_t before)
 {
-	uint64_t size = before & ~(uint64_t)FLAGS, more = CHUNK_MORE, need;
-
-	if (p->bytes > UINT64_MAX - 2 * ALIGNMENT || size % ALIGNMENT)
-		return false;
-	need = (p->bytes + WORD + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
-	if (need < CHUNK_LEAST)
-		need = CHUNK_LEAST;
-	if (before & IS_MMAPPED)
-		more = MAPPED_MORE;
-	return size >= need && size - need <= more;
+	return chunk_holds(before, p->bytes, CHUNK_MORE, MAPPED_MORE);
 }
 
 static bool read_word(const struct target_mem *mem, uint64_t addr, uint64_t *out)
@@ -93,8 +80,8 @@ static void read_block(const struct target_mem *mem, const struct block_place *p
 	out->before = words[0];
 	out->first = words[1];
 	out->second = words[2];
-	size = out->before & ~(uint64_t)FLAGS;
-	if (!(out->before & IS_MMAPPED) && size >= CHUNK_LEAST)
+	size = chunk_size(out->before);
+	if (!(out->before & CHUNK_IS_MAPPED) && size >= CHUNK_MIN)
 		out->has_next = read_word(mem, p->addr - WORD + size, &out->next);
 	if (!is_chunk(p, out->before))
 		out->grouped = is_grouped(mem, p->addr, out->before);
@@ -119,7 +106,7 @@ static bool is_cached(const struct block_place *p, const struct block_words *w)
 
 	if (!w->second)
 		return false;
-	return !next || (!(next % ALIGNMENT) && next - p->addr + CACHE_NEAR <= 2 * CACHE_NEAR);
+	return !next || (!(next % CHUNK_ALIGN) && next - p->addr + CACHE_NEAR <= 2 * CACHE_NEAR);
 }
 
 static bool is_slot(const struct block_words *w)
@@ -134,7 +121,7 @@ static bool block_fits(enum block_allocator allocator, const struct block_place 
 	if (!w->read || p->mapping)
 		return false;
 	if (allocator == ALLOCATOR_GLIBC)
-		return is_chunk(p, w->before) && (w->has_next || w->before & IS_MMAPPED);
+		return is_chunk(p, w->before) && (w->has_next || w->before & CHUNK_IS_MAPPED);
 	return allocator == ALLOCATOR_MUSL && is_slot(w);
 }
 
@@ -147,9 +134,9 @@ bool block_is_gone(enum block_allocator allocator, const struct block_place *p,
 		return false;
 	if (!block_fits(allocator, p, w))
 		return true;
-	if (allocator == ALLOCATOR_MUSL || w->before & IS_MMAPPED)
+	if (allocator == ALLOCATOR_MUSL || w->before & CHUNK_IS_MAPPED)
 		return false;
-	return !(w->next & PREV_INUSE) || is_cached(p, w);
+	return !(w->next & CHUNK_PREV_IN_USE) || is_cached(p, w);
 }
 
 void block_judge_take(struct block_judge *j, const struct block_place *p,

@@ -10,16 +10,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "memory/glibc_chunk.h"
 #include "memory/page_blocks.h"
-
-/* Flags in the size of a chunk: the previous one is in use; its own mapping; not the first heap. */
-#define PREV_IN_USE 1u
-#define IS_MAPPED 2u
-#define OTHER_ARENA 4u
-#define CHUNK_FLAGS 7u
-#define CHUNK_ALIGN 16u
-#define CHUNK_MIN 32u
-#define CHUNK_HEAD (2 * WORD)	/* the size of the previous chunk if that is free; its own */
 
 struct chunk {
 	uint64_t addr, bytes;
@@ -32,11 +24,11 @@ struct chunk {
  */
 static uint64_t mapped_bytes(const struct reading *r, const uint8_t *head, uint64_t addr)
 {
-	uint64_t size = word_at(head, 1), bytes = size & ~(uint64_t)CHUNK_FLAGS;
+	uint64_t size = word_at(head, 1), bytes = chunk_size(size);
 
 	if ((bytes & (r->mem->page_bytes - 1)) == r->mem->page_bytes - CHUNK_HEAD)
 		bytes += CHUNK_HEAD;
-	return (size & CHUNK_FLAGS) == IS_MAPPED && !word_at(head, 0) && bytes &&
+	return (size & CHUNK_FLAGS) == CHUNK_IS_MAPPED && !word_at(head, 0) && bytes &&
 	       !(bytes & (r->mem->page_bytes - 1)) && bytes <= r->area->end - addr ? bytes : 0;
 }
 
@@ -122,18 +114,18 @@ struct heap_window {
 /* The size of a chunk that may begin there; 0: none does. */
 static uint64_t chunk_bytes(const struct reading *r, const struct heap_window *w, uint32_t off)
 {
-	uint64_t size = word_at(window + off, 1), bytes = size & ~(uint64_t)CHUNK_FLAGS;
+	uint64_t size = word_at(window + off, 1), bytes = chunk_size(size);
 	uint64_t before = word_at(window + off, 0);
 
-	if (size & IS_MAPPED || bytes < CHUNK_MIN || bytes % CHUNK_ALIGN ||
+	if (size & CHUNK_IS_MAPPED || bytes < CHUNK_MIN || bytes % CHUNK_ALIGN ||
 	    bytes > r->area->end - w->at - off)
 		return 0;
-	if (size & PREV_IN_USE)
+	if (size & CHUNK_PREV_IN_USE)
 		return bytes;
 	/* The previous one is free, and its size is in front of this one's. */
 	if (before < CHUNK_MIN || before > off)
 		return 0;
-	return (word_at(window + off - before, 1) & ~(uint64_t)CHUNK_FLAGS) == before ? bytes : 0;
+	return chunk_size(word_at(window + off - before, 1)) == before ? bytes : 0;
 }
 
 /* Returns where the longest chain begins, if it has that many links; UINT32_MAX: none. */
@@ -170,13 +162,13 @@ static bool judge_chunk(const struct reading *r, const uint8_t *next, struct chu
 {
 	uint64_t end = c->addr + c->bytes, size = word_at(next, 1);
 
-	if (end == r->area->end || !(size & ~(uint64_t)CHUNK_FLAGS)) {
+	if (end == r->area->end || !chunk_size(size)) {
 		c->state = r->page > c->addr + CHUNK_HEAD ? PLACE_FREE : PLACE_FRESH;
 		return end == r->area->end || !(end & (r->mem->page_bytes - 1));
 	}
-	c->state = size & PREV_IN_USE ? PLACE_MALLOC : PLACE_FREE;
-	return (size & ~(uint64_t)CHUNK_FLAGS) >= CHUNK_HEAD &&
-	       (size & PREV_IN_USE || word_at(next, 0) == c->bytes);
+	c->state = size & CHUNK_PREV_IN_USE ? PLACE_MALLOC : PLACE_FREE;
+	return chunk_size(size) >= CHUNK_HEAD &&
+	       (size & CHUNK_PREV_IN_USE || word_at(next, 0) == c->bytes);
 }
 
 /*
@@ -216,7 +208,7 @@ static void take_chain(const struct reading *r, const struct heap_window *w, uin
 		const uint8_t *next = beyond;
 
 		c = (struct chunk){ .addr = w->at + off,
-				    .bytes = word_at(window + off, 1) & ~(uint64_t)CHUNK_FLAGS };
+				    .bytes = chunk_size(word_at(window + off, 1)) };
 		off += c.bytes;
 		if (c.addr + c.bytes <= r->page)
 			continue;
@@ -272,11 +264,11 @@ static uint64_t read_chunk(const struct reading *r, uint64_t at, uint64_t before
 	if (r->mem->read(r->mem->ctx, at, head, CHUNK_HEAD))
 		return 0;
 	size = word_at(head, 1);
-	bytes = size & ~(uint64_t)CHUNK_FLAGS;
-	if (size & IS_MAPPED || bytes < CHUNK_MIN || bytes % CHUNK_ALIGN ||
+	bytes = chunk_size(size);
+	if (size & CHUNK_IS_MAPPED || bytes < CHUNK_MIN || bytes % CHUNK_ALIGN ||
 	    bytes > r->area->end - at)
 		return 0;
-	return !before || size & PREV_IN_USE || word_at(head, 0) == before ? bytes : 0;
+	return !before || size & CHUNK_PREV_IN_USE || word_at(head, 0) == before ? bytes : 0;
 }
 
 /* Returns true if as many chunks follow this one, or all up to the heap's end. next: the first. */
