@@ -24,9 +24,8 @@ static inline uint64_t chunk_size(uint64_t word)
 
 /*
  * Returns true if a chunk with this size word can have a block of that many bytes: up to `more`
- * bytes larger than it must be, or mapped_more if it was mapped, as that is rounded up to a page, or
- * to a huge page (glibc.malloc.hugetlb). Since glibc 2.43 the size of a mapped one leaves out the
- * head.
+ * bytes larger than it must be, or mapped_more if it was mapped. That is rounded up to a page, or
+ * to a huge page (glibc.malloc.hugetlb), and since glibc 2.43 its size leaves out the head.
  */
 static inline bool chunk_holds(uint64_t word, uint64_t bytes, uint64_t more,
 			       uint64_t mapped_more)
