@@ -26,17 +26,18 @@ class Leak:
             recording.wait_recording()
             target.go()
             target.expect("half")
-            self.wait_for_census()
+            self.wait_for_census(recording)
             target.go()
             assert target.wait_done() == {"sessions": LAST}
             self.said = succeeded(recording.stop()).stderr
 
-    def wait_for_census(self):
-        """Until the first one is in the file."""
+    def wait_for_census(self, recording):
+        """Until the first one is in the file. There is none if the census finds no heap: then only TIMEOUT ends this."""
         names = self.path.with_name(self.path.name + ".names")
         end = time.monotonic() + TIMEOUT
         while not (names.exists() and b"tachbpf census" in names.read_bytes()):
-            assert time.monotonic() < end, "there is no census"
+            assert recording.process.poll() is None, f"the profiler ended early: {recording.wait()!r}"
+            assert time.monotonic() < end, "no census has found objects: does `tachbpf heap` read this interpreter?"
             time.sleep(0.01)
 
     def mem(self, *argv):
