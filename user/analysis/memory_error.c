@@ -31,7 +31,7 @@ struct row_sums {
 };
 
 struct memory_errors {
-	double bursts;			/* in the range */
+	double bursts, all_bursts;	/* in the range; up to its end: what is held may be older */
 	double again_share;		/* the error of "used again", of what is held */
 	struct buf parts;		/* struct part, by burst, then by row as they come */
 	struct buf last;		/* by row: uint32_t, its last part + 1 */
@@ -200,8 +200,10 @@ static int read_events(struct memory_errors *e, const struct mlyze_file *file,
 
 	mlyze_rewind(&at, file);
 	while (!err && mlyze_next(&at, &ev, &error) > 0 && ev.time_us <= to_us) {
-		for (; burst < cnt && bursts[burst] <= ev.time_us; burst++)
+		for (; burst < cnt && bursts[burst] <= ev.time_us; burst++) {
 			e->bursts += bursts[burst] >= from_us;
+			e->all_bursts++;
+		}
 		if (ev.type == MLYZE_FREE)
 			remove_live(e, ev.addr);
 		if (ev.type != MLYZE_ALLOC)
@@ -272,7 +274,7 @@ double memory_errors_touched(const struct memory_errors *e, uint32_t row)
 double memory_errors_held(const struct memory_errors *e, uint32_t row)
 {
 	const struct row_sums r = sums_of(e, row);
-	double share = share_of(r.held, r.held_squares, e->bursts);
+	double share = share_of(r.held, r.held_squares, e->all_bursts);
 
 	return r.held > 0 ? sqrt(share * share + e->again_share * e->again_share) : 0;
 }

@@ -17,9 +17,9 @@ struct memory_errors;
 typedef int (*memory_row_fn)(void *ctx, const struct mlyze_event *alloc, uint32_t *row);
 
 /*
- * Reads a file with these notes; only the bursts and the ALLOCs in this range count, and what is
- * live at its end. *out: NULL if the file has no bursts. Returns 0 or -ENOMEM. Free it by
- * memory_errors_free().
+ * Reads a file with these notes; of what was touched, only the bursts and the ALLOCs in this range
+ * count, both ends included; what is held is live at its end, however old. *out: NULL if the file
+ * has no bursts. Returns 0 or -ENOMEM. Free it by memory_errors_free().
  */
 int memory_errors_read(const struct mlyze_file *file, const struct mlyze_notes *notes,
 		       uint64_t from_us, uint64_t to_us, memory_row_fn row_of, void *ctx,

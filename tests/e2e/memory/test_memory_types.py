@@ -32,7 +32,7 @@ class Leak:
             self.said = succeeded(recording.stop()).stderr
 
     def wait_for_census(self, recording):
-        """Until the first one is in the file. There is none if the census finds no heap: then only TIMEOUT ends this."""
+        """Until the first one is in the file. There is none if it finds no heap: then only TIMEOUT ends this."""
         names = self.path.with_name(self.path.name + ".names")
         end = time.monotonic() + TIMEOUT
         while not (names.exists() and b"tachbpf census" in names.read_bytes()):
