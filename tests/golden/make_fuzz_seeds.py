@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
 fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
-fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c, fuzz_tasks.c and fuzz_mimalloc.c.
+fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c, fuzz_tasks.c, fuzz_mimalloc.c and fuzz_block_look.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -17,6 +17,7 @@ page_content: pools of both sizes; chunks of a heap, and of mappings.
 pymalloc: each version and build; with words of the pool's header, of objects and of types changed.
 tasks: each version and build, with some words changed.
 mimalloc: each version and build; whole, with words of the header, of pages and of lists changed, and while it is read.
+block_look: chunks of glibc's malloc, in use and free, cached and mapped; a group of musl's; mappings, odd places.
 """
 import json
 import os
@@ -367,6 +368,33 @@ def mimalloc():
         yield bytes((layout, 0)) + poke(0, medium, 512) + poke(0, small + 12, 3)
 
 
+def block_look():
+    """Places of fuzz_block_look.c: kind, offset, size; then the memory."""
+    base, place = 0x7f0000000000, struct.Struct("<BHI").pack
+    odd = place(2, 64, 4096) + place(4, 8, 64) + place(4, 40, 16) + place(8, 0, 32) + place(17, 64, 5) + \
+        place(19, 64, 9) + place(2, 65535, 100)
+    sizes, at, places, chunks = (32, 1040, 48, 4112, 64, 20016, 1040, 96, 112, 528), 0, b"", b""
+    for i, size in enumerate(sizes):
+        at = len(chunks) + 16
+        used = not (i and sizes[i - 1] == 4112)         # the chunk before it
+        places += place(1, at, size - 8)
+        first, second = (base + 0x400 ^ base + at >> 12, 0x1234) if size == 64 else (1, 0)
+        chunks += struct.pack("<4Q", 0, size | used, first, second).ljust(size, b"\0")
+    end = struct.pack("<QQ", 0, 0x20001)
+    yield places + b"\0" + chunks + end
+    yield places + odd + b"\0" + struct.pack("<QQ", 0, 0x5002).ljust(0x5000, b"\3")
+    group, meta = base + 0x100, base + 0x40             # UNIT 16, blocks of 64 bytes
+    memory = bytearray(0x1000)
+    put(memory, 0x40 + 16, struct.pack("<Q", group))
+    put(memory, 0x100, struct.pack("<Q", meta))
+    places = b""
+    for i in range(10):
+        at = 0x110 + 64 * i
+        places += place(1, at, 60)
+        put(memory, at - 8 + 5, struct.pack("<BH", 255 if i == 3 else i, 4 * i))
+    yield places + odd + b"\0" + memory
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
@@ -376,7 +404,7 @@ def main(golden):
              "fuzz_native_walk": list(native_walk()),
              "fuzz_page_book": list(page_book()), "fuzz_pymalloc": list(pymalloc()),
              "fuzz_page_content": list(page_content()), "fuzz_tasks": list(tasks()),
-             "fuzz_mimalloc": list(mimalloc()),
+             "fuzz_mimalloc": list(mimalloc()), "fuzz_block_look": list(block_look()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),
