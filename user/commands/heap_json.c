@@ -54,6 +54,12 @@ static void write_large(struct json *j, const struct heap_large *l)
 	json_object_end(j);
 }
 
+/* Whose memory the objects are in. */
+static const char *allocator_of(const struct heap_census *c)
+{
+	return c->pages ? "mimalloc" : c->pools ? "pymalloc" : "malloc";
+}
+
 static void write_census(struct json *j, const struct heap_census *c)
 {
 	uint32_t i;
@@ -62,6 +68,7 @@ static void write_census(struct json *j, const struct heap_census *c)
 	json_double(j, "took", (double)c->took_ns / 1e9);
 	json_double(j, "cpu", (double)c->cpu_ns / 1e9);
 	json_uint(j, "rss", c->rss);
+	json_string(j, "allocator", allocator_of(c));
 	json_uint(j, "pools", c->pools);
 	json_uint(j, "pools_read", c->pools_read);
 	json_uint(j, "pool_bytes", c->pool_bytes);

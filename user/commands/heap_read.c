@@ -116,7 +116,7 @@ static void read_left_out(const struct json_member *left, struct heap_census *c)
 }
 
 enum process_key { PID, PROGRAM, PYTHON, TIME, TOOK, RSS, POOLS, POOLS_READ, POOL_BYTES, LEFT_OUT,
-		   LIMITED, TYPES, PROCESS_KEYS };
+		   LIMITED, ALLOCATOR, TYPES, PROCESS_KEYS };
 
 /* Seconds as nanoseconds; 0: none, or not a time. */
 static uint64_t time_of(const struct json_member *m)
@@ -147,6 +147,8 @@ static const char *fill_process(const struct json_member m[PROCESS_KEYS],
 	c->pools_read = (uint64_t)number_of(&m[POOLS_READ]);
 	c->pool_bytes = (uint64_t)number_of(&m[POOL_BYTES]);
 	c->limited = json_member_is(&m[LIMITED], JT_TRUE);
+	copy_string(&m[ALLOCATOR], text, sizeof(text));
+	c->pages = !strcmp(text, "mimalloc");
 	read_left_out(&m[LEFT_OUT], c);
 	if (!c->time_ns)
 		return "a process has no time";
@@ -163,6 +165,7 @@ static const char *read_process(struct json_pull *j, struct heap_file *out)
 		[POOLS] = { .key = "pools" }, [POOLS_READ] = { .key = "pools_read" },
 		[POOL_BYTES] = { .key = "pool_bytes" },
 		[LEFT_OUT] = { .key = "left_out" }, [LIMITED] = { .key = "limited" },
+		[ALLOCATOR] = { .key = "allocator" },
 		[TYPES] = { .key = "types" },
 	};
 	struct heap_file_process p = { 0 };

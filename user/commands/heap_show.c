@@ -308,17 +308,24 @@ static int print_largest(const struct heap_screen *s, const struct heap_census *
 
 #define LEFT_OUT_BYTES 256
 
+/* What was read: "pages" alone may be those of the kernel. */
+static const char *pools_name(const struct heap_census *c)
+{
+	return c->pages ? "mimalloc pages" : "pools";
+}
+
 /* " Left out: 3 pools that did not fit together."; "": nothing. */
 static const char *left_out_text(const struct heap_census *c, char out[LEFT_OUT_BYTES])
 {
 	const struct {
 		uint64_t cnt;
-		const char *one, *many;
+		const char *one, *many, *cause;
 	} causes[] = {
-		{ c->bad_pools, "pool that did not fit together",
-		  "pools that did not fit together" },
-		{ c->bad_types, "block without a valid type", "blocks without a valid type" },
-		{ c->unread, "pool that could not be read", "pools that could not be read" },
+		{ c->bad_pools, c->pages ? "page" : "pool", c->pages ? "pages" : "pools",
+		  "that did not fit together" },
+		{ c->bad_types, "block", "blocks", "without a valid type" },
+		{ c->unread, c->pages ? "page" : "pool", c->pages ? "pages" : "pools",
+		  "that could not be read" },
 	};
 	char count[HEAP_COUNT_BYTES];
 	size_t i, at;
@@ -327,10 +334,11 @@ static const char *left_out_text(const struct heap_census *c, char out[LEFT_OUT_
 	for (i = 0; i < ARRAY_SIZE(causes); i++) {
 		at = strlen(out);
 		if (causes[i].cnt)
-			snprintf(out + at, LEFT_OUT_BYTES - at, "%s%s %s",
+			snprintf(out + at, LEFT_OUT_BYTES - at, "%s%s %s %s",
 				 at ? ", " : " Left out: ",
 				 heap_count_text(heap_signed(causes[i].cnt), count),
-				 text_plural(causes[i].cnt, causes[i].one, causes[i].many));
+				 text_plural(causes[i].cnt, causes[i].one, causes[i].many),
+				 causes[i].cause);
 	}
 	at = strlen(out);
 	if (at)
@@ -352,11 +360,12 @@ static int say_sample(const struct heap_screen *s, const struct heap_census *c,
 {
 	char all[HEAP_COUNT_BYTES], read[HEAP_COUNT_BYTES], bytes[BYTES_TEXT_MAX];
 
-	return heap_say(s, 0, "A sample: %s of %s pools were read in %.2f s (--exact: all). "
+	return heap_say(s, 0, "A sample: %s of %s %s were read in %.2f s (--exact: all). "
 			"Figures are right to their error 95 times in 100; a type of less than %s "
 			"may be missing.%s",
 			heap_count_text(heap_signed(c->pools_read), read),
-			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
+			heap_count_text(heap_signed(c->pools), all), pools_name(c),
+			(double)c->took_ns / 1e9,
 			bytes_text((double)missing_bytes(c), bytes), left_out);
 }
 
@@ -394,8 +403,8 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 
 	left_out_text(c, left_out);
 	if (heap_is_sampled(c))
-		return all_pools_read(c) ? say_part_of_others(s, c, left_out) :
-					   say_sample(s, c, left_out);
+		return all_pools_read(c) && !c->pages ? say_part_of_others(s, c, left_out) :
+							say_sample(s, c, left_out);
 	if (!c->row_cnt)
 		return heap_say(s, 0, "No objects were found in %.2f s; --exact takes longer.",
 				(double)c->took_ns / 1e9);
@@ -403,9 +412,9 @@ int heap_text_foot(const struct heap_screen *s, const struct heap_census *c)
 		return heap_say(s, 0, "There are no pools (PYTHONMALLOC=malloc?): objects were "
 				"found by their heads in the C library's memory, in %.2f s. Some "
 				"may be free already.%s", (double)c->took_ns / 1e9, left_out);
-	return heap_say(s, 0, "All %s pools were read, in %.2f s.%s",
-			heap_count_text(heap_signed(c->pools), all), (double)c->took_ns / 1e9,
-			left_out);
+	return heap_say(s, 0, "All %s %s were read, in %.2f s.%s",
+			heap_count_text(heap_signed(c->pools), all), pools_name(c),
+			(double)c->took_ns / 1e9, left_out);
 }
 
 /* Returns true if it can be typed in a shell as it is. */

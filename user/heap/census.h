@@ -74,6 +74,8 @@ struct heap_census {
 	uint64_t unread;		/* pools that could not be read */
 	bool limited;			/* limits.bytes or time_ns ended it before limits.error, or
 					 * sparse mappings were left out */
+	bool pages;			/* the pools are pages of mimalloc: all that is said of
+					 * pools here is of these */
 	uint32_t row_cnt, large_cnt;
 	struct heap_row other;		/* of further types */
 	struct heap_row rows[HEAP_TYPES_MAX];		/* most bytes first */

@@ -274,6 +274,7 @@ static void fill_units(struct taking *t)
 		bytes += (double)t->units.list[i].bytes;
 		used += (double)t->units.list[i].used;
 	}
+	t->out->pages = t->allocator->pages;
 	t->out->pools = rounded(t->units.scale * cnt);
 	t->out->pool_bytes = rounded(t->units.scale * bytes);
 	t->out->free_bytes = rounded(t->units.scale * (bytes - used));

@@ -108,6 +108,12 @@ static void clean(char text[HEAP_NAME_BYTES])
 	escape_text(copy, strnlen(copy, sizeof(copy)), text, HEAP_NAME_BYTES);
 }
 
+/* A bool with another value than 0 and 1 is none. */
+static void clean_bool(bool *b)
+{
+	*b = *(const volatile unsigned char *)b & 1;
+}
+
 /* Copy an answer and make it well-formed: the worker may be compromised. */
 static void take_answer(struct heap_census *out)
 {
@@ -118,7 +124,8 @@ static void take_answer(struct heap_census *out)
 		out->row_cnt = HEAP_TYPES_MAX;
 	if (out->large_cnt > HEAP_LARGEST_MAX)
 		out->large_cnt = HEAP_LARGEST_MAX;
-	out->limited = *(const volatile unsigned char *)&out->limited & 1;
+	clean_bool(&out->limited);
+	clean_bool(&out->pages);
 	clean(out->other.name);
 	for (i = 0; i < out->row_cnt; i++)
 		clean(out->rows[i].name);

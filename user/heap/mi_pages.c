@@ -217,4 +217,6 @@ static int read_page(struct heap_mem *m, const struct heap_target *target,
 	return 0;
 }
 
-const struct heap_allocator heap_mimalloc = { "pages", true, find_pages, read_page };
+const struct heap_allocator heap_mimalloc = {
+	.pages = true, .all_sizes = true, .find = find_pages, .read = read_page,
+};

@@ -219,4 +219,4 @@ static int read_pool(struct heap_mem *m, const struct heap_target *target,
 	return 0;
 }
 
-const struct heap_allocator heap_pymalloc = { "pools", false, find_pools, read_pool };
+const struct heap_allocator heap_pymalloc = { .find = find_pools, .read = read_pool };

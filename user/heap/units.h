@@ -72,7 +72,7 @@ struct heap_blocks {
 };
 
 struct heap_allocator {
-	const char *unit;		/* "pools", "pages" */
+	bool pages;			/* its units are pages, not pools */
 	bool all_sizes;			/* no object is too large for its units */
 	/* Add all units, or set units->scale. 0 or -errno. */
 	int (*find)(struct heap_mem *m, const struct heap_maps *maps,

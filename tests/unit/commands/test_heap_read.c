@@ -54,6 +54,7 @@ static void test_what_is_written(void **state)
 	assert_has(written, "\"left_out\": {");
 	assert_has(written, "\"bad_pools\": 3,");
 	assert_has(written, "\"where\": null");
+	assert_has(written, "\"allocator\": \"pymalloc\",");
 	assert_has(written, "\"command\": \"python3 app.py\"");
 	free(doc);
 	buf_free(&text);
@@ -96,6 +97,7 @@ static void test_read_back(void **state)
 	}
 	c->time_ns = now_ns();
 	c->limited = true;
+	c->pages = true;
 	c->unread = 5;
 	text = write_document(c, 2);
 	assert_true(heap_read_detects(text, 256));
@@ -109,7 +111,7 @@ static void test_read_back(void **state)
 	assert_int_equal(f.list[0].census->rss, c->rss);
 	assert_int_equal(f.list[0].census->pools_read, 2500);
 	assert_int_equal(f.list[0].census->unread, 5);
-	assert_true(f.list[0].census->limited);
+	assert_true(f.list[0].census->limited && f.list[0].census->pages);
 	/* It is the time of day. */
 	assert_true(f.list[0].census->time_ns + 60 * NS_PER_S > wall_ns());
 	heap_file_free(&f);

@@ -85,6 +85,28 @@ static void test_sample(void **state)
 	free(c);
 }
 
+static void test_pages(void **state)
+{
+	struct heap_census *c = leaky(0);
+
+	c->pages = true;
+	assert_has(census_text(c, 0, 2, HEAP_SORT_BYTES),
+		   "All 2,500 mimalloc pages were read, in 0.12 s.\n");
+	c->bad_pools = 1;
+	c->unread = 2;
+	c->pools_read = 400;
+	assert_has(census_text(c, 0, 2, HEAP_SORT_BYTES),
+		   "A sample: 400 of 2,500 mimalloc pages were read in 0.12 s (--exact: all).");
+	assert_has(census_text(c, 0, 2, HEAP_SORT_BYTES), "Left out: 1 page that did not fit "
+		   "together, 2 pages that could not be read.\n");
+	assert_has_not(census_text(c, 0, 2, HEAP_SORT_BYTES), "pool");
+	/* Other memory is not looked at. */
+	c->pools_read = 2497;
+	c->limited = true;
+	assert_has_not(census_text(c, 0, 2, HEAP_SORT_BYTES), "C library");
+	free(c);
+}
+
 static void test_order(void **state)
 {
 	struct heap_census *c = leaky(0);
@@ -358,7 +380,7 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_sample), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_order), cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_nothing_found),
 		cmocka_unit_test(test_the_own_type_leads), cmocka_unit_test(test_others_lead),
