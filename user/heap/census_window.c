@@ -75,6 +75,18 @@ static bool is_object_at(struct taking *t, uint64_t addr)
 	       heap_object_at(t->types, head, len, &o);
 }
 
+/* A dict of what the collector need not know: empty, or with a table that only it has. */
+static bool has_table(struct taking *t, const struct heap_type *type, const struct heap_size *s)
+{
+	uint8_t keys[HEAP_MORE_BYTES];
+	struct heap_size whole = *s;
+
+	if (!s->more_bytes || heap_mem_read(&t->mem, s->more, keys, s->more_bytes))
+		return false;
+	heap_size_more(&t->build, type, keys, &whole);
+	return whole.owned > s->owned || !s->items;
+}
+
 /* What is known of the value of an object that the collector does not have in its list. */
 static bool makes_sense(struct taking *t, const struct window *w, uint32_t at,
 			const struct heap_type *type, const struct heap_size *s)
@@ -93,6 +105,8 @@ static bool makes_sense(struct taking *t, const struct window *w, uint32_t at,
 		       !last;
 	if (type->kind == HEAP_TUPLE)
 		return items + 8 <= w->end && is_object_at(t, word_at(w, items));
+	if (type->kind == HEAP_DICT)
+		return has_table(t, type, s);
 	if (type->kind == HEAP_CODE || type->kind == HEAP_INT)
 		return true;
 	/* Small ones are of many types: all that the collector does not know. */
