@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "agent/agent_modes.h"
 #include "agent/agent_signals.h"
 #include "agent/agent_state.h"
 #include "base/start.h"
@@ -104,6 +105,14 @@ static int finish_exports(struct agent *a)
 	return err;
 }
 
+static void log_begun(const struct agent_config *config)
+{
+	char text[AGENT_MODES_TEXT];
+
+	agent_modes_text(config->modes, config->rate_hz, text);
+	log_info("%s", text);
+}
+
 int agent_run(const struct agent_options *options, struct agent_config *config)
 {
 	struct agent *a = calloc(1, sizeof(*a));
@@ -122,7 +131,7 @@ int agent_run(const struct agent_options *options, struct agent_config *config)
 	if (a && !err) {
 		agent_signals_begun();
 		notify_ready(&a->notify);
-		log_info("sampling %u times per second on each CPU", a->config->rate_hz);
+		log_begun(a->config);
 		err = run_loop(a);
 		end_err = finish_exports(a);
 		err = err ? err : end_err;

@@ -3,6 +3,7 @@
 #include "agent/agent_modes.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "config/config.h"
 #include "bpf/abi.h"
@@ -30,6 +31,22 @@ void agent_modes_record(uint32_t modes, struct record_mode_def *out)
 		out->need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED;
 	else if (times == AGENT_EXCEPTION)
 		out->need_status = STATUS_HAS_EXCEPTION;
+}
+
+void agent_modes_text(uint32_t modes, uint32_t rate_hz, char out[AGENT_MODES_TEXT])
+{
+	const char *waits = modes & AGENT_OFFCPU ? "recording waits" : "";
+	const char *memory = modes & AGENT_MEMORY ? "recording who touches new memory" : "";
+	const char *heap = modes & AGENT_HEAP ? "counting objects by type" : "";
+	char ticks[64] = "";
+
+	if (modes & AGENT_TIMES & ~(uint32_t)AGENT_OFFCPU)
+		snprintf(ticks, sizeof(ticks), "sampling %u times per second on each CPU",
+			 rate_hz);
+	snprintf(out, AGENT_MODES_TEXT, "%s%s%s%s%s%s%s%s", ticks, *ticks && *waits ? ", " : "",
+		 waits, (*ticks || *waits) && *memory ? ", " : "", memory,
+		 modes & ~(uint32_t)AGENT_HEAP && *heap ? ", " : "", heap,
+		 modes == AGENT_HEAP ? "; nothing is sampled" : "");
 }
 
 unsigned int agent_modes_kinds(uint32_t modes, const struct event *ev,

@@ -15,6 +15,10 @@
 /* Fills in the record mode for these modes (bits of enum agent_mode, at least one). */
 void agent_modes_record(uint32_t modes, struct record_mode_def *out);
 
+/* What the agent does in these modes, for its log: "sampling 19 times per second on each CPU". */
+#define AGENT_MODES_TEXT 192
+void agent_modes_text(uint32_t modes, uint32_t rate_hz, char out[AGENT_MODES_TEXT]);
+
 /*
  * The sample types of an event in these modes. Returns how many, at most WINDOW_KIND_CNT; 0: none.
  */

@@ -57,6 +57,7 @@ def test_types_of_a_program(rig, sink):
     text = agent.metrics()
     agent.end()
     sink.settle()
+    assert "counting objects by type; nothing is sampled" in agent.said()
     objects, = held(sink, "shop.py", HEAP_OBJECTS)
     space, = held(sink, "shop.py", HEAP_SPACE)
     assert objects[SESSION] == pytest.approx(SESSIONS, rel=NEAR)

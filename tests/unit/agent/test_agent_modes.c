@@ -88,11 +88,42 @@ static void test_record(void **state)
 	}
 }
 
+static void check_text(uint32_t modes, const char *wanted)
+{
+	char text[AGENT_MODES_TEXT];
+
+	agent_modes_text(modes, 19, text);
+	assert_string_equal(text, wanted);
+}
+
+static void test_text(void **state)
+{
+	const char *const ticks = "sampling 19 times per second on each CPU";
+	char text[AGENT_MODES_TEXT];
+
+	check_text(AGENT_CPU, ticks);
+	check_text(AGENT_GIL, ticks);
+	check_text(AGENT_CPU | AGENT_EXCEPTION, ticks);
+	check_text(AGENT_OFFCPU, "recording waits");
+	check_text(AGENT_MEMORY, "recording who touches new memory");
+	check_text(AGENT_HEAP, "counting objects by type; nothing is sampled");
+	check_text(AGENT_CPU | AGENT_HEAP,
+		   "sampling 19 times per second on each CPU, counting objects by type");
+	check_text(AGENT_OFFCPU | AGENT_MEMORY,
+		   "recording waits, recording who touches new memory");
+	check_text(AGENT_MEMORY | AGENT_HEAP,
+		   "recording who touches new memory, counting objects by type");
+	agent_modes_text(UINT32_MAX, UINT32_MAX, text);
+	assert_string_equal(text, "sampling 4294967295 times per second on each CPU, recording "
+			    "waits, recording who touches new memory, counting objects by type");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_record),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
