@@ -33,7 +33,7 @@ struct run {
 	struct json json;
 	uint32_t intervals;		/* the maximum of all files */
 	size_t shown;			/* files whose rows were read */
-	bool sampled, exact, exited;	/* as in struct mem_rows, like the next line */
+	bool pages, blocks, exited;	/* as in struct mem_rows, like the next line */
 	uint32_t pid;
 	char type[HEAP_NAME_BYTES];
 	bool failed;			/* a file could not be read or is damaged */
@@ -161,8 +161,8 @@ static struct mem_rows sorted_rows(const struct run *run, struct memory_row *lis
 {
 	const struct mem_options *o = run->opts;
 	struct mem_rows rows = {
-		.all = run->rows, .list = list, .of_file = of_file, .sampled = run->sampled,
-		.exact = run->exact, .pid = run->shown == 1 ? run->pid : 0, .exited = run->exited,
+		.all = run->rows, .list = list, .of_file = of_file, .pages = run->pages,
+		.blocks = run->blocks, .pid = run->shown == 1 ? run->pid : 0, .exited = run->exited,
 		.type = run->shown == 1 ? run->type : "",
 	};
 
@@ -174,9 +174,10 @@ static struct mem_rows sorted_rows(const struct run *run, struct memory_row *lis
 static void note_how(struct run *run, const struct mem_trace *t)
 {
 	const char *first = mem_types_first(&t->types);
+	bool blocks = t->notes.exact || t->notes.sampled.bursts;
 
-	run->sampled |= t->notes.recorded && !t->notes.exact;
-	run->exact |= t->notes.recorded && t->notes.exact;
+	run->pages |= t->notes.recorded && !blocks;
+	run->blocks |= t->notes.recorded && blocks;
 	run->exited = t->notes.exited;
 	run->pid = t->pid;
 	snprintf(run->type, sizeof(run->type), "%s", first ? first : "");

@@ -388,15 +388,15 @@ void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 		       text_plural(rows->cnt, "row grew", "rows grew"), intervals);
 	if (rows->cnt) {
 		printf("\n");
-		if (is_by_code(opts->by) && rows->sampled != rows->exact)
-			printf("%s\n", memory_heading(rows->exact));
+		if (is_by_code(opts->by) && rows->pages != rows->blocks)
+			printf("%s\n", memory_heading(rows->blocks));
 		print_heading(&table, opts->by, range);
 	}
 	for (i = 0; i < rows->shown; i++)
 		print_row(rows, &rows->list[i], opts->by, &table);
 	limit_print_more("", rows->cnt, rows->shown);
 	printf("\n");
-	if (rows->cnt && rows->sampled && is_by_code(opts->by)) {
+	if (rows->cnt && rows->pages && is_by_code(opts->by)) {
 		memory_print_hint(stdout, rows->pid, !rows->exited, rows->type,
 				  text_terminal_width(stdout));
 		printf("\n");

@@ -36,7 +36,8 @@ struct mem_rows {
 	size_t cnt, shown;	/* all; those that --limit allows */
 	bool of_file;		/* of one file, not sums over several */
 	/* Of the files, as they were recorded: */
-	bool sampled, exact;	/* there are some with sampled pages; with every block */
+	bool pages, blocks;	/* there are some of pages that were touched; of blocks that were
+				 * allocated (all of them, or in bursts) */
 	uint32_t pid;		/* the process, if there is one file; 0: several, or unknown */
 	bool exited;		/* that process has ended */
 	const char *type;	/* of its objects, that grew, any bytes; "": none, or unknown */

@@ -10,10 +10,10 @@
 #define COMMAND_COLUMNS 45
 #define TYPE_COLUMNS 80
 
-const char *memory_heading(bool exact)
+const char *memory_heading(bool blocks)
 {
-	return exact ? "Memory that these functions allocated and that is not freed" :
-		       "Memory grew while these functions ran";
+	return blocks ? "Memory that these functions allocated and that is not freed" :
+			"Memory grew while these functions ran";
 }
 
 /* Prints a command, and what it tells if there is room. */

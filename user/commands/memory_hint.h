@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The heading of a table of functions; exact: of blocks, by --allocations. */
-const char *memory_heading(bool exact);
+/* The heading of a table of functions; blocks: by --allocations, all or some of them. */
+const char *memory_heading(bool blocks);
 
 /*
  * Prints, after such a table of pages, what it does not say and the commands for it, in lines of at

@@ -12,7 +12,7 @@ import pytest
 
 from memory_runs import Rows
 from processes import TIMEOUT, kill
-from recording import Recording, succeeded
+from recording import Recording, succeeded, tachbpf
 
 PROGRAM = Path(__file__).parent.parent / "targets/memory/busy.py"
 FUNCTIONS = ("keeps", "drops", "turns", "some")
@@ -75,7 +75,8 @@ def test_it_is_sampled(out):
     with busy(out / "book", BUSY_SPIN="0") as process, bursts(process, path) as (recording, said):
         said.wait((BURST,))
         summary = succeeded(recording.stop()).summary
-    rows = Rows(path)
+    rows, text = Rows(path), succeeded(tachbpf("mem", path)).stdout
+    assert "Memory that these functions allocated and that is not freed" in text and "--since" not in text, text
     file, = rows.said["files"]
     recorded = file["recorded"]
     assert recorded["mode"] == "sampled" and summary["memory"]["exact"] is False
