@@ -32,6 +32,30 @@ static void say_none(const struct heap_process *p, const char *type)
 		  p->python.tgid, heap_name(type, shown), p->python.tgid);
 }
 
+/* "a.Node (300 objects)"; hostile names are escaped. */
+#define NAMES_BYTES (HEAP_WHY_NAMES_MAX * (HEAP_SHOWN_BYTES + 40))
+
+static void say_several(const struct heap_process *p, const char *type,
+			const struct heap_chains *c)
+{
+	char names[NAMES_BYTES] = "", shown[HEAP_SHOWN_BYTES], count[HEAP_COUNT_BYTES];
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < c->name_cnt; i++) {
+		const struct heap_why_name *name = &c->names[i];
+
+		snprintf(names + at, sizeof(names) - at, "%s%s (%s %s)", i ? ", " : "",
+			 heap_name(name->type, shown),
+			 heap_count_text(heap_signed(name->objects), count),
+			 text_plural(name->objects, "object", "objects"));
+		at = strlen(names);
+	}
+	log_error("process %d has objects of several types whose name ends in '%s': %s%s: give "
+		  "one of these names", p->python.tgid, heap_name(type, shown), names,
+		  c->name_cnt == HEAP_WHY_NAMES_MAX ? ", ..." : "");
+}
+
 /* Returns true if there is something to show. */
 static bool find_chains(const struct heap_options *opts, const struct heap_why *why,
 			struct heap_processes *l, size_t i, struct heap_chains *out)
@@ -41,7 +65,10 @@ static bool find_chains(const struct heap_options *opts, const struct heap_why *
 
 	if (!err)
 		return true;
-	if (err == -ENOENT && !opts->select.all) {
+	if (err == -ENOTUNIQ) {
+		say_several(p, why->type, out);
+		l->failed++;
+	} else if (err == -ENOENT && !opts->select.all) {
 		say_none(p, why->type);
 		l->failed++;
 	} else if (err != -ENOENT) {

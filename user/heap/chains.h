@@ -15,6 +15,8 @@
 #define HEAP_LINKS_MAX 8
 #define HEAP_CHAINS_MAX 64
 #define HEAP_WHY_SAMPLE 256
+/* Types that are named if several have the wanted last part. */
+#define HEAP_WHY_NAMES_MAX 8
 /* A name of a root, with all of its parts. */
 #define HEAP_ROOT_NAME_BYTES 256
 
@@ -53,6 +55,12 @@ struct heap_chain {
 	struct heap_link links[HEAP_LINKS_MAX];
 };
 
+/* A type with the wanted last part. */
+struct heap_why_name {
+	char type[HEAP_NAME_BYTES];
+	uint64_t objects;		/* that seem to be there: an upper limit */
+};
+
 struct heap_chains {
 	char type[HEAP_NAME_BYTES];	/* that was found */
 	uint64_t objects;		/* of the type, estimate */
@@ -63,8 +71,9 @@ struct heap_chains {
 	uint64_t took_ns, cpu_ns, bytes_read;
 	uint64_t unread;		/* bytes that could not be read, or were swapped out */
 	bool limited;			/* a limit ended it */
-	uint32_t chain_cnt;
+	uint32_t chain_cnt, name_cnt;
 	struct heap_chain chains[HEAP_CHAINS_MAX];	/* commonest first */
+	struct heap_why_name names[HEAP_WHY_NAMES_MAX];	/* with -ENOTUNIQ, in no order */
 };
 
 /* A part of the process' memory that is writable. */
@@ -88,8 +97,9 @@ struct heap_memory {
 
 /*
  * Look for who keeps the objects of a type. Takes about 0.4 s of CPU for each scan of 1 GB; there
- * are about 4, at most 23. 0; -ENOENT: no object of this type was found; -EBADMSG: no type was
- * found at all; -ENOMEM. *out is well-formed in any case.
+ * are about 4, at most 23. 0; -ENOENT: no object of this type was found; -ENOTUNIQ: there are
+ * objects of several types with this last part: out->names, and nothing else was looked for;
+ * -EBADMSG: no type was found at all; -ENOMEM. *out is well-formed in any case.
  */
 int heap_chains_find(const struct heap_memory *memory, const struct heap_target *target,
 		     const struct heap_why *why, struct heap_chains *out);

@@ -158,6 +158,10 @@ void heap_chains_check(struct heap_chains *chains)
 
 	chains->limited = *(const volatile unsigned char *)&chains->limited & 1;
 	chains->type[sizeof(chains->type) - 1] = '\0';
+	if (chains->name_cnt > HEAP_WHY_NAMES_MAX)
+		chains->name_cnt = HEAP_WHY_NAMES_MAX;
+	for (i = 0; i < chains->name_cnt; i++)
+		chains->names[i].type[HEAP_NAME_BYTES - 1] = '\0';
 	if (chains->chain_cnt > HEAP_CHAINS_MAX)
 		chains->chain_cnt = HEAP_CHAINS_MAX;
 	for (i = 0; i < chains->chain_cnt; i++) {

@@ -82,7 +82,35 @@ static bool is_wanted(const struct chains *c, const struct heap_type *type)
 {
 	const char *last = strrchr(type->name, '.'), *name = c->why->type;
 
-	return !strcmp(type->name, name) || (last && !strcmp(last + 1, name));
+	return !strcmp(type->name, name) || (!c->exact && last && !strcmp(last + 1, name));
+}
+
+/* The names of builtin types have no last part: all of these are found by the first scan. */
+static bool has_exact(const struct chains *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->type_cnt; i++)
+		if (!strcmp(c->list[i]->name, c->why->type))
+			return true;
+	return false;
+}
+
+/* Counts objects by the names of their types, of which several may have the wanted last part. */
+static void count_name(struct heap_chains *out, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < out->name_cnt && strcmp(out->names[i].type, name); i++)
+		;
+	if (i == HEAP_WHY_NAMES_MAX)
+		return;
+	if (i == out->name_cnt) {
+		memcpy(out->names[i].type, name, sizeof(out->names[i].type));
+		out->names[i].objects = 0;
+		out->name_cnt++;
+	}
+	out->names[i].objects++;
 }
 
 /* Each object that is seen is in the sample with the same probability (reservoir sampling). */
@@ -110,8 +138,10 @@ static void take_object(struct chains *c, const struct chains_word *w)
 		return;
 	if (type->kind == HEAP_MODULE && c->module_cnt < CHAINS_MODULES_MAX)
 		c->modules[c->module_cnt++] = addr;
-	if (is_wanted(c, type))
-		take_sample(c, addr);
+	if (!is_wanted(c, type))
+		return;
+	count_name(c->out, type->name);
+	take_sample(c, addr);
 }
 
 /* Search for objects of the wanted types from number `from` on. Returns how many these are. */
@@ -121,10 +151,7 @@ static uint32_t search_wanted(struct chains *c, uint32_t from)
 
 	chains_set_clear(&c->search);
 	for (i = from; i < c->type_cnt; i++)
-		if (is_wanted(c, c->list[i]) && search_type(c, i)) {
-			memcpy(c->out->type, c->list[i]->name, sizeof(c->out->type));
-			cnt++;
-		}
+		cnt += is_wanted(c, c->list[i]) && search_type(c, i);
 	return cnt;
 }
 
@@ -139,6 +166,7 @@ static int find_types(struct chains *c)
 	chains_set_add(&c->search, c->root_type, CHAINS_TYPE_BIT);
 	chains_scan(c, take_type);
 	verify_types(c);
+	c->exact = has_exact(c);
 	return 0;
 }
 
@@ -203,6 +231,9 @@ int chains_begin(struct chains *c)
 	if (search_wanted(c, first))
 		chains_scan(c, take_object);
 	chains_forget(c);
+	if (c->out->name_cnt > 1)
+		return -ENOTUNIQ;
+	memcpy(c->out->type, c->out->names[0].type, sizeof(c->out->type));
 	chains_roots_list(c);
 	add_sample(c);
 	return c->out->sampled ? 0 : -ENOENT;

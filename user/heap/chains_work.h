@@ -148,6 +148,7 @@ struct chains {
 	uint64_t *found;		/* addresses that a scan collects */
 	uint32_t node_cnt, edge_cnt, hit_cnt, table_cnt, variable_cnt, space_cnt, range_cnt,
 		 found_cnt;
+	bool exact;			/* a type has just the wanted name, which is no last part */
 	uint64_t sample[CHAINS_SAMPLE];	/* of seen objects of the type */
 	uint64_t seen;
 	uint64_t modules[CHAINS_MODULES_MAX];

@@ -229,7 +229,7 @@ int heap_worker_chains(const struct heap_target *target, const struct heap_why *
 		err = worker_wait(&worker, MORE_MS / 4);
 	if (err == -ETIMEDOUT)
 		give_up(target->tgid);
-	if (!err) {
+	if (!err || err == -ENOTUNIQ) {
 		memcpy(out, &call->result, sizeof(*out));
 		heap_chains_check(out);
 	}

@@ -30,7 +30,10 @@ int heap_worker_census(const struct heap_target *target, const struct heap_limit
 int heap_worker_begin(const struct heap_target *target, const struct heap_limits *limits);
 int heap_worker_poll(struct heap_census *out);
 
-/* Look for who keeps the objects of a type. As above; -ENOENT: no object of this type was found. */
+/*
+ * Look for who keeps the objects of a type. As above; -ENOENT: no object of this type was found;
+ * -ENOTUNIQ: objects of several types with this last part: out->names.
+ */
 int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
 		       struct heap_chains *out);
 

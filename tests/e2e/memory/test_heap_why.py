@@ -103,6 +103,19 @@ def test_what_people_read(interpreter, scratch):
     refused(unknown, "has no object of the type 'NoSuchType'", f"sudo tachbpf heap {target.pid}")
 
 
+def test_a_name_of_two_types(interpreter, scratch):
+    """It is not guessed which one is meant."""
+    with Keepers(interpreter, scratch) as target:
+        both = tachbpf("heap", str(target.pid), "--why", "Twin", "--json")
+        found = {name: why(target, name, "--values") for name in ("lib.Twin", "app.Twin")}
+    refused(both, f"process {target.pid} has objects of several types whose name ends in 'Twin'",
+            "lib.Twin (20 objects)", "app.Twin (10 objects)", "give one of these names")
+    assert "unused" not in both.stderr and json.loads(both.stdout)["failed"] == 1, both
+    for name, count in ("lib.Twin", 20), ("app.Twin", 10):
+        assert found[name]["type"] == name and found[name]["objects"] == count, found
+        assert {chain["root_name"] for chain in found[name]["chains"]} == {"__main__.TWINS"}, found
+
+
 def test_wrong_command_lines():
     refused(tachbpf("heap", "1", "--why", "dict", "--since", "5"), "mutually exclusive", status=2)
     refused(tachbpf("heap", "1", "--values"), "--values requires --why", status=2)

@@ -101,6 +101,17 @@ QUEUE = collections.deque(kept(InDeque))
 SET = set(kept(InSet))
 
 
+def twins():
+    """Two classes of one name, in two modules; of a third one there are no objects."""
+    def twin(module):
+        return type("Twin", (Thing,), {"__module__": module})
+
+    return [[twin("lib")(i) for i in range(20)], [twin("app")(i) for i in range(10)], twin("unused")]
+
+
+TWINS = twins()
+
+
 class Registry:
     things = kept(InAttribute)
 

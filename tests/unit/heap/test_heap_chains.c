@@ -10,7 +10,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "heap/chains_call.h"
 #include "tests/unit/heap/fake_chains.h"
@@ -195,6 +198,73 @@ static void test_freed(void **state)
 	}
 }
 
+/* A variable of this type. */
+static void keep_another(const char *type_name, const char *variable)
+{
+	struct fake_threads *f = &c.h.f;
+	uint64_t type = fake_named_type(f, type_name, FAKE_HAVE_GC);
+
+	fake_complete(&c.h, type, f->head, 0);
+	if (!variable)
+		return;
+	fake_take(f, FAKE_GAP);
+	fake_variable(&c, variable, fake_alive(&c, fake_object(f, type, 64)));
+}
+
+static void look_for(const char *type, int wanted)
+{
+	snprintf(c.why.type, sizeof(c.why.type), "%s", type);
+	assert_int_equal(heap_chains_find(&c.memory, &c.target, &c.why, &c.out), wanted);
+	heap_chains_check(&c.out);
+}
+
+static uint64_t objects_named(const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < c.out.name_cnt; i++)
+		if (!strcmp(c.out.names[i].type, name))
+			return c.out.names[i].objects;
+	return 0;
+}
+
+/* Several types with the wanted last part: nobody can know which one was meant. */
+static void test_several_types(void **state)
+{
+	char name[32];
+	unsigned int i;
+
+	EACH_VERSION(minor, big) {
+		fake_chains_make(&c, minor, big);
+		fake_variable(&c, "one", fake_session(&c));
+		fake_variable(&c, "two", fake_session(&c));
+		keep_another("unused.Session", NULL);
+		look_for("Session", 0);		/* only one of them has objects */
+		assert_string_equal(c.out.type, "app.Session");
+		assert_int_equal(c.out.objects, 2);
+		keep_another("lib.Session", "three");
+		look_for("Session", -ENOTUNIQ);
+		assert_int_equal(c.out.name_cnt, 2);
+		assert_int_equal(objects_named("app.Session"), 2);
+		assert_int_equal(objects_named("lib.Session"), 1);
+		assert_int_equal(c.out.chain_cnt, 0);
+		look_for("lib.Session", 0);
+		assert_string_equal(c.out.type, "lib.Session");
+		assert_int_equal(c.out.objects, 1);
+		keep_another("Session", "four");	/* its whole name */
+		look_for("Session", 0);
+		assert_string_equal(c.out.type, "Session");
+		assert_int_equal(c.out.objects, 1);
+	}
+	fake_chains_make(&c, 12, false);
+	for (i = 0; i < HEAP_WHY_NAMES_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "lib%u.Many", i);
+		keep_another(name, name);
+	}
+	look_for("Many", -ENOTUNIQ);
+	assert_int_equal(c.out.name_cnt, HEAP_WHY_NAMES_MAX);
+}
+
 static void test_none(void **state)
 {
 	fake_chains_make(&c, 12, false);
@@ -259,6 +329,9 @@ static void test_check(void **state)
 	heap_chains_check(&lies);
 	assert_int_equal(lies.chain_cnt, HEAP_CHAINS_MAX);
 	assert_int_equal(lies.type[sizeof(lies.type) - 1], 0);
+	assert_int_equal(lies.name_cnt, HEAP_WHY_NAMES_MAX);
+	for (i = 0; i < lies.name_cnt; i++)
+		assert_int_equal(lies.names[i].type[HEAP_NAME_BYTES - 1], 0);
 	for (i = 0; i < lies.chain_cnt; i++) {
 		assert_true((unsigned int)lies.chains[i].root < HEAP_ROOT_CNT);
 		assert_int_equal(lies.chains[i].link_cnt, HEAP_LINKS_MAX);
@@ -278,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_circles),
 		cmocka_unit_test(test_c_code),
 		cmocka_unit_test(test_freed),
+		cmocka_unit_test(test_several_types),
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_limits),
