@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * test_memory_error.c - errors of three bursts, worked out by hand: for the sums x of a row in n
- * bursts, the variance of their sum X is n times that of one burst, (x² + ... - X² / n) n / (n - 1).
+ * bursts, the variance of their sum X is n times that of one burst:
+ * (x² + ... - X² / n) n / (n - 1).
  */
 #include <math.h>
 

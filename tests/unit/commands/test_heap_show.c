@@ -380,8 +380,9 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_sample), cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_large_objects),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_pages), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_nothing_found),
 		cmocka_unit_test(test_the_own_type_leads), cmocka_unit_test(test_others_lead),
 		cmocka_unit_test(test_below_the_error),
