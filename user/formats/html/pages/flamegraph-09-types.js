@@ -65,7 +65,10 @@ function typeCard(type, types) {
 	);
 }
 
-/* Of the memory of one process that was counted at least twice. On small screens it is closed at first. */
+/*
+ * Of the memory of one process that was counted at least twice. On small screens it is closed at
+ * first; where there is no room for it, it is in the menu.
+ */
 function startTypes(graph) {
 	const { types } = graph.model.meta;
 
@@ -86,6 +89,14 @@ function startTypes(graph) {
 		...types.list.map((t) => typeCard(t, types)),
 		left > 0 ? el('li', { className: 'quiet' }, `and ${left} more`) : null,
 	);
-	$('types').open = !small.matches;
+	const low = matchMedia('(max-height: 500px)'),
+		place = () => {
+			$('types').open = !small.matches;
+			if (low.matches) $('bar').append($('types'));
+			else document.querySelector('main').before($('types'));
+		};
+
+	place();
+	for (const size of [small, low]) size.addEventListener('change', place);
 	$('types').hidden = false;
 }
