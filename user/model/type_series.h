@@ -17,9 +17,9 @@
 
 struct type_line {
 	char name[TYPE_SERIES_NAME_BYTES];	/* any bytes, NUL-terminated */
-	uint64_t objects[2];		/* in the first count, or TYPE_SERIES_UNKNOWN; in the last */
+	uint64_t objects[2];	/* in the first count, or TYPE_SERIES_UNKNOWN, and in the last */
 	int64_t more_objects, more_bytes;	/* if it is unknown in the first: all */
-	/* 95 % half-widths, of what there is more; with what was unknown at first, if it was */
+	/* 95 % half-widths of what there is more; they cover what the first count does not name */
 	uint64_t objects_error, bytes_error;
 	uint64_t bytes[TYPE_SERIES_COUNTS];	/* by count, or TYPE_SERIES_UNKNOWN */
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_page_types.c - the types of objects that grew, from the marks of a .mlyze file to the data of
- * its page.
+ * test_page_types.c - the types of objects that grew, from the marks of a .mlyze file to the data
+ * of its page.
  */
 #include <inttypes.h>
 

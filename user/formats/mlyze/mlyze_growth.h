@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_growth.h - the types that grew in a .mlyze file, over all its censuses, for the profile that
- * it is read as.
+ * mlyze_growth.h - the types that grew in a .mlyze file, over all its censuses, for the profile
+ * that it is read as.
  */
 #ifndef TACHBPF_MLYZE_GROWTH_H
 #define TACHBPF_MLYZE_GROWTH_H
