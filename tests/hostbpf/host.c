@@ -464,6 +464,11 @@ u64 bpf_get_current_pid_tgid(void)
 	return (u64)host.task.tgid << 32 | (u32)host.task.pid;
 }
 
+u64 bpf_get_attach_cookie(void *ctx)
+{
+	return host.attach_cookie;
+}
+
 long bpf_get_current_comm(void *buf, u32 size)
 {
 	memcpy(buf, host.task.comm, size < sizeof(host.task.comm) ? size : sizeof(host.task.comm));

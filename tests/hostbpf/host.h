@@ -41,6 +41,7 @@ struct host {
 	u64 stall_ns;		/* time that passes in addition at one of them ... */
 	u32 stall_after;	/* ... after so many others */
 	u32 cpu;
+	u64 attach_cookie;	/* of the probe that runs */
 	u64 fail_read;		/* the number (from 1) of the read that fails; 0: none */
 	u32 random;		/* the next random number */
 	bool fail_on;		/* all later reads fail, too */

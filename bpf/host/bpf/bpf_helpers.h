@@ -54,6 +54,7 @@ u64 bpf_ktime_get_ns(void);
 u64 bpf_ktime_get_boot_ns(void);
 long bpf_probe_read_kernel_str(void *dst, u32 size, const void *addr);
 u64 bpf_get_current_pid_tgid(void);
+u64 bpf_get_attach_cookie(void *ctx);
 long bpf_get_current_comm(void *buf, u32 size);
 u32 bpf_get_smp_processor_id(void);
 u64 bpf_get_current_task(void);

@@ -39,6 +39,8 @@ SHOWN = {
     "--unit NAME -r 999": None,     # no service here: test_selecting
     "-e syscalls:sys_enter_openat -a": None,    # of all processes: test_events
     "-a --keep 60s --when 'cpu>90% for 5s'": None,  # goes on for ever: test_flight
+    "heap PID --since 1m": None,    # takes a minute: test_heap
+    "heap PID --since 5m": None,
     "top": None,                    # a screen: test_top
 }
 
