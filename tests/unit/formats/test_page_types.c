@@ -132,6 +132,26 @@ static void test_types_over_time(void **state)
 	mlyze_test_free(&m);
 }
 
+/* The first count has all types: one that it does not name was not there. */
+static void test_a_type_that_is_new(void **state)
+{
+	struct mlyze_test m = new_file();
+	struct html_reader page;
+
+	(void)state;
+	begin_census(&m, 0, 2);
+	add_type(&m, 0, "dict", 10, 1000, 1);
+	add_type(&m, 0, "", 0, 0, 0);
+	begin_census(&m, 5, 1);
+	add_type(&m, 5, "app.C", 5, 500, 0);
+	page = page_of(&m, NULL, 1);
+	assert_json(page.meta, "types.list.0.objects", "[0,5]");
+	assert_json(page.meta, "types.list.0.bytes", "[0,500]");
+	assert_json(page.meta, "types.list.0.bytes_error", "0");
+	html_reader_close(&page);
+	mlyze_test_free(&m);
+}
+
 /* Up to a moment; of several processes; of two that are compared. */
 static void test_where_there_are_none(void **state)
 {
@@ -212,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types_over_time),
+		cmocka_unit_test(test_a_type_that_is_new),
 		cmocka_unit_test(test_where_there_are_none),
 		cmocka_unit_test(test_many),
 	};

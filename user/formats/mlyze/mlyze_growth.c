@@ -39,14 +39,16 @@ static void add_line(const struct mlyze_types *types, const struct type_growths 
 
 	_Static_assert(sizeof(l->name) == HEAP_NAME_BYTES, "room for any name");
 	snprintf(l->name, sizeof(l->name), "%s", one->name);
-	l->objects[0] = one->was_named ? one->objects - (uint64_t)one->more_objects :
+	l->objects[0] = one->was_known ? one->objects - (uint64_t)one->more_objects :
 					 TYPE_SERIES_UNKNOWN;
 	l->objects[1] = one->objects;
 	l->more_objects = one->more_objects;
 	l->more_bytes = one->more_bytes;
 	l->objects_error = one->objects_error;
 	l->bytes_error = one->bytes_error;
-	for (i = 0; i < s->cnt; i++)
+	l->bytes[0] = one->was_known ? one->bytes - (uint64_t)one->more_bytes :
+				       TYPE_SERIES_UNKNOWN;
+	for (i = 1; i < s->cnt; i++)
 		l->bytes[i] = bytes_in(types, census_at(g, s, i), one->name);
 }
 

@@ -51,7 +51,7 @@ static struct type_growth growth_of(const struct mlyze_type_row *before,
 		.name = now->name, .objects = now->objects, .bytes = now->bytes,
 		.more_objects = (int64_t)now->objects, .more_bytes = (int64_t)now->bytes,
 		.objects_error = now->objects_error, .bytes_error = now->bytes_error,
-		.was_named = before,
+		.was_known = before || (!unnamed->objects && !unnamed->bytes),
 	};
 
 	if (before) {
