@@ -4,7 +4,7 @@
  */
 #include "analysis/memory_rows.h"
 #include "analysis/memory_series.h"
-#include "analysis/type_growth.h"
+#include "formats/mlyze/type_growth.h"
 #include "fuzz_reader.h"
 
 /* Types of any censuses can be compared, and only those that have grown are named. */

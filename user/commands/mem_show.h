@@ -8,9 +8,9 @@
 
 #include "analysis/memory_rows.h"
 #include "analysis/memory_series.h"
-#include "analysis/type_growth.h"
 #include "base/json.h"
 #include "commands/options.h"
+#include "formats/mlyze/type_growth.h"
 
 /* One file being shown. */
 struct mem_trace {

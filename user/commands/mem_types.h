@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "analysis/type_growth.h"
 #include "base/json.h"
+#include "formats/mlyze/type_growth.h"
 
 /*
  * Returns "app.Session grew by 492 objects (48.0 KiB) in 6.1 s, and with it bytearray by 9.3 MiB",

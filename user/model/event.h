@@ -117,6 +117,7 @@ struct heap_census;
 struct held_series;
 struct profile_service;
 struct thread_names;
+struct type_series;
 
 /* Known when a profile begins. */
 struct profile_meta {
@@ -150,6 +151,7 @@ struct profile_meta {
 	const char *platform;	/* "Linux 6.1.0"; NULL: unknown; any bytes */
 	const struct thread_names *thread_names;	/* NULL: none */
 	const struct held_series *held;	/* of memory: NULL: unknown */
+	const struct type_series *types;	/* of memory: NULL: unknown */
 };
 
 /* Known when a profile ends. */

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "model/held_series.h"
 #include "model/thread_names.h"
+#include "model/type_series.h"
 
 int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t bytes)
 {
@@ -38,6 +39,15 @@ static const struct held_series *copy_held(const struct held_series *from)
 	return to;
 }
 
+static const struct type_series *copy_types(const struct type_series *from)
+{
+	struct type_series *to = from ? malloc(sizeof(*to)) : NULL;
+
+	if (to)
+		*to = *from;
+	return to;
+}
+
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 {
 	*to = *from;
@@ -48,7 +58,8 @@ bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 	to->image = from->image ? strdup(from->image) : NULL;
 	to->thread_names = thread_names_keep(from->thread_names);
 	to->held = copy_held(from->held);
-	if (!to->held == !from->held && !to->comm == !from->comm &&
+	to->types = copy_types(from->types);
+	if (!to->held == !from->held && !to->types == !from->types && !to->comm == !from->comm &&
 	    !to->program == !from->program && !to->platform == !from->platform &&
 	    !to->container == !from->container && !to->image == !from->image)
 		return true;
@@ -64,5 +75,6 @@ void sink_meta_free(struct profile_meta *meta)
 	free((char *)meta->container);
 	free((char *)meta->image);
 	free((struct held_series *)meta->held);
+	free((struct type_series *)meta->types);
 	thread_names_drop((struct thread_names *)meta->thread_names);
 }

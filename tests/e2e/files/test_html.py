@@ -23,7 +23,7 @@ from processes import TIMEOUT
 from profiles import GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, UNKNOWN
 
 # What a browser loads: no address but the name of SVG, which the page writes into a file.
-LOADS = r"https?://(?!www\.w3\.org/2000/svg\")|@import|url\("
+LOADS = r"https?://(?!www\.w3\.org/2000/svg[\"'])|@import|url\("
 
 
 # ---- the file ----

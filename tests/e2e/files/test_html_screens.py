@@ -18,6 +18,7 @@ from make_tach import ASLEEP, HOLDS, WAITS
 from paths import TESTS
 
 TRACE = TESTS / "golden" / "mlyze" / "grown.mlyze"
+TYPES = TRACE.with_name("types.mlyze")
 PHONES = [(390, 844), (844, 390)]
 SIZES = [*PHONES, (1440, 900)]
 NAMES = ["MainThread", "ThreadPoolExecutor-0_0", "ThreadPoolExecutor-0_1", "ThreadPoolExecutor-0_2"]
@@ -28,6 +29,7 @@ STACK = [("<frozen runpy>", "_run_module_as_main", 88), ("/srv/shop/__main__.py"
          ("/usr/lib/python3.14/threading.py", "Thread.run", 994),
          (OWN, "OrderBook.<locals>.settle", 40)]
 LEAVES = [[(OWN, "Order.total", 107)], [(OWN, "Order.total", 109)], [(OWN, "price_of", 12), ("~", "<GC>", -1)]]
+HOSTILE = "<img src=x onerror=window.hacked=1>\u202e"
 NOTHING = r"null\b|undefined|NaN|Infinity|\[object|\de[-+]\d"
 
 
@@ -56,11 +58,12 @@ def reports(tmp_path_factory):
     (directory / "session.json").write_text(json.dumps({
         "kernel": "6.1", "start_time": "2026-01-02T03:04:05Z", "start_monotonic_us": 10**9,
         "processes": processes}))
-    pages = {name: top / f"{name}.html" for name in ("flamegraph", "heatmap", "gil", "mem", "diff")}
+    pages = {name: top / f"{name}.html" for name in ("flamegraph", "heatmap", "gil", "mem", "types", "diff")}
     replay(pages["flamegraph"], directory)
     replay(pages["heatmap"], directory, report="heatmap")
     good("gil", "--html", pages["gil"], directory / "4242-gunicorn.tach")
     good("mem", "--html", pages["mem"], TRACE)
+    good("mem", "--html", pages["types"], TYPES)
     good("diff", directory / "4242-gunicorn.tach", directory / "5242-gunicorn.tach", "--format", "flamegraph",
          "-o", pages["diff"])
 
@@ -68,7 +71,15 @@ def reports(tmp_path_factory):
         meta["sources"] = {OWN: {"107": "        return sum(line.price for line in self.lines)",
                                  "109": "        return 0", "40": "x" * 200}}
 
+    def add_types(meta):
+        types = meta["types"]
+        for i in range(len(types["list"]), 10):
+            types["list"].append({**types["list"][0], "name": HOSTILE + "x" * 9 * i, "more_bytes": -(2**i),
+                                  "bytes": [2**i, None, 0]})
+        types["grown"] = 12
+
     change_metadata(pages["flamegraph"], add_sources)
+    change_metadata(pages["types"], add_types)
     return pages
 
 
@@ -118,7 +129,7 @@ def turn(page, size):
     page.settle()
 
 
-@pytest.mark.parametrize("name", ["flamegraph", "mem", "diff", "gil", "heatmap"])
+@pytest.mark.parametrize("name", ["flamegraph", "mem", "types", "diff", "gil", "heatmap"])
 def test_a_page_fits(open_report, name):
     """Also after it was turned, and with its menu open."""
     page = open_report(name, PHONES[0])
@@ -233,6 +244,40 @@ def test_memory_over_time(open_report):
         assert open_report(name).run("report.graph.memory === undefined")
 
 
+LINES = """[...document.querySelectorAll('#types li')].map(l => l.innerText.split('\\n'))"""
+PATHS = """[...document.querySelectorAll('#types .line')].map(p => p.getAttribute('d'))"""
+
+
+def test_types_of_objects_over_time(open_report):
+    """The words are those of `mem`; a line goes through the counts that have the type."""
+    page = open_report("types")
+    assert page.run("document.querySelector('#types summary').innerText") == (
+        "Objects that grew in 59 s: __main__.Session by 490 objects (49.8 KiB), and 11 other types")
+    lines = page.run(LINES)
+    assert lines[:4] == [
+        ["__main__.Session", "+50.6 KiB/min", "1.02 KiB → 50.8 KiB, 10 → 500 objects"],
+        ["bytearray", "+9.53 MiB/min", "195.9 KiB → 9.56 MiB, 10 → 500 objects"],
+        ["str", "+1.45 MiB/min ± 3.18 KiB", "390.6 KiB → 1.81 MiB, 5,000 → 30,000 objects"],
+        ["app.New", "+6.95 KiB/min ± 305 B", "few or none → 6.84 KiB, 7 objects"]]
+    assert lines[9][:2] == ["<img src=x onerror=window.hacked=1>\\u202e" + "x" * 81, "−521 B/min"]
+    assert lines[10:] == [["and 2 more"]]
+    assert page.run("window.hacked === undefined && !document.querySelector('#types img')")
+    numbers = [[float(n) for n in re.findall(r"[\d.]+", path.removesuffix("h.01"))] for path in page.run(PATHS)]
+    assert [len(n) // 2 for n in numbers[:4]] == [2, 3, 3, 1]
+    xs, ys = numbers[1][::2], numbers[1][1::2]
+    assert (xs[1] - xs[0]) / (xs[2] - xs[0]) == pytest.approx(29 / 59, abs=0.01)
+    assert (ys[0] - ys[1]) / (ys[0] - ys[2]) == pytest.approx((5114535 - 200570) / (10028500 - 200570), abs=0.01)
+    page.click("#types summary")
+    assert not page.run("document.querySelector('#types ul').checkVisibility()")
+    turn(page, PHONES[0])
+    page.click("#types summary")
+    check_fit(page, PHONES[0])
+    assert page.run("document.querySelector('#types ul').checkVisibility()")
+    picture(page, "types-open")
+    for name in ("flamegraph", "mem", "diff"):
+        assert not open_report(name).run("document.getElementById('types').checkVisibility()")
+
+
 # ---- what is read ----
 
 NAMED = """[...document.querySelectorAll('[title], [aria-label]')].flatMap(e => [e.title, e.ariaLabel ?? ''])"""
@@ -333,7 +378,7 @@ AXE = "4.14.1"
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONES[0], SIZES[-1]])
-@pytest.mark.parametrize("name", ["flamegraph", "mem", "diff", "gil", "heatmap"])
+@pytest.mark.parametrize("name", ["flamegraph", "mem", "types", "diff", "gil", "heatmap"])
 def test_axe_finds_nothing_serious(open_report, name, size, scheme):
     """Also with the menu, the list of threads, the sheet and the help open."""
     source = (npm.package("axe-core", AXE) / "axe.min.js").read_text()

@@ -19,6 +19,7 @@
 #include "formats/html/html_page.h"
 #include "formats/html/page_opcodes.h"
 #include "formats/html/page_sources.h"
+#include "formats/html/page_types.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
@@ -413,6 +414,9 @@ static int put_meta(struct json *j, const void *ctx)
 	}
 	if (!err && m->sources)
 		err = html_json_sources(j, m->sources, stack_tree_view(m->graph->tree).tables);
+	/* Of several processes they would be types of different programs. */
+	if (!err && !m->sides && m->graph->processes.cnt == 1)
+		err = page_types_json(j, m->graph->processes.list[0].meta.types);
 	return err ? err : html_json_processes(j, &m->graph->processes);
 }
 

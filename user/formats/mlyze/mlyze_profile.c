@@ -14,6 +14,7 @@
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
+#include "formats/mlyze/mlyze_growth.h"
 #include "formats/mlyze/mlyze_notes.h"
 #include "formats/mlyze/mlyze_stats.h"
 #include "formats/thread_clocks.h"
@@ -29,6 +30,7 @@ struct mlyze_input {
 	struct mlyze_notes notes;
 	struct mlyze_stats stats;
 	struct held_series held;
+	struct type_series *types;	/* NULL: there are no two censuses */
 	uint64_t to_us;		/* the first time that does not count; 0: all times count */
 	enum reader_value value;
 };
@@ -83,6 +85,7 @@ static void fill_info(struct mlyze_input *m)
 	info->meta.interval_us = NOMINAL_INTERVAL_US;
 	info->meta.held_apart = m->value == VALUE_BOTH;
 	info->meta.held = &m->held;
+	info->meta.types = m->types;
 	fill_meta(m, &info->meta);
 	info->timed = true;
 	info->stats.known = true;
@@ -144,9 +147,10 @@ static int read_all(struct mlyze_input *m, const struct reader_args *args)
 	if (!err && !range.to_us)
 		add_fates(m);
 	err = err ? err : mlyze_stats_collect(m->file, &range, &m->stats);
-	if (!err)
-		held_series_until(&m->held, m->stats.end_us);
-	return err;
+	if (err)
+		return err;
+	held_series_until(&m->held, m->stats.end_us);
+	return mlyze_growth_read(&m->notes, m->held.start_us, m->stats.end_us, &m->types);
 }
 
 static struct reader *open_mlyze(const struct input *in, const struct reader_args *args, char *why,
@@ -176,6 +180,7 @@ static struct reader *open_mlyze(const struct input *in, const struct reader_arg
 	return &m->reader;
 fail:
 	if (m) {
+		free(m->types);
 		mlyze_notes_free(&m->notes);
 		mlyze_stats_free(&m->stats);
 		mlyze_free(m->file);
@@ -189,6 +194,7 @@ static void free_mlyze(struct reader *r)
 {
 	struct mlyze_input *m = to_mlyze(r);
 
+	free(m->types);
 	mlyze_notes_free(&m->notes);
 	mlyze_stats_free(&m->stats);
 	mlyze_free(m->file);

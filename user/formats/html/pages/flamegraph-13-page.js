@@ -115,6 +115,7 @@ start((reader) => {
 	contentControls(graph);
 	showControls(graph);
 	startTimeline(graph);
+	startTypes(graph);
 	startLink(graph);
 	showMeta(graph);
 	showLegend(graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* type_growth.c - see type_growth.h. */
-#include "analysis/type_growth.h"
+#include "formats/mlyze/type_growth.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,6 +51,7 @@ static struct type_growth growth_of(const struct mlyze_type_row *before,
 		.name = now->name, .objects = now->objects, .bytes = now->bytes,
 		.more_objects = (int64_t)now->objects, .more_bytes = (int64_t)now->bytes,
 		.objects_error = now->objects_error, .bytes_error = now->bytes_error,
+		.was_known = before || (!unnamed->objects && !unnamed->bytes),
 	};
 
 	if (before) {

@@ -16,6 +16,8 @@ struct type_growth {
 	const char *name;		/* any bytes, of the notes */
 	uint64_t objects, bytes;	/* in the later census */
 	int64_t more_objects, more_bytes;
+	bool was_known;			/* the earlier census names it, or all that there was; if
+					 * not, it had at most what the errors have of it */
 	/* 95 % half-widths: those of both censuses, and of what the earlier one does not say */
 	uint64_t objects_error, bytes_error;
 };

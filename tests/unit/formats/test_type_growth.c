@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_type_growth.c - which types grew between two censuses, and what is said first. */
-#include "analysis/type_growth.h"
+#include "formats/mlyze/type_growth.h"
 #include "tests/unit/tach_test.h"
 
 #define ROWS(...) ((const struct mlyze_type_row[]){ __VA_ARGS__ })
