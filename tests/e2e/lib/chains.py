@@ -107,21 +107,21 @@ def chains(number, seed=19):
     return alone + [one_chain(choose) for _ in range(number - len(alone))]
 
 
-def compile_module(compiler, headers, to):
+def compile_module(compiler, headers, to, source=SOURCE):
     """compiler: argv; headers: options."""
-    subprocess.run([*compiler, *FLAGS, *headers, "-o", to, SOURCE], check=True)
+    subprocess.run([*compiler, *FLAGS, *headers, "-o", to, source], check=True)
 
 
-def build(interpreter, scratch):
-    """The module for an interpreter: the directory that has it."""
-    directory = scratch / f"chains-{interpreter.name}"
+def build(interpreter, scratch, source=SOURCE):
+    """An extension module of one source for an interpreter: the directory that has it."""
+    directory = scratch / f"{source.stem}-{interpreter.name}"
     if not directory.exists():
         directory.mkdir()
         cc = "musl-gcc" if interpreter.libc == "musl" else "gcc"
         headers = [f"-I{i}" for i in dict.fromkeys(interpreter.includes)]
         if interpreter.root:
             headers += ["-idirafter", interpreter.root + "/usr/include"]
-        compile_module([cc], headers, directory / "chains.so")
+        compile_module([cc], headers, directory / f"{source.stem}.so", source)
     return directory
 
 

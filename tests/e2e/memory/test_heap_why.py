@@ -8,7 +8,9 @@ import re
 
 import pytest
 
+import chains
 from command import on_terminal, refused
+from paths import TARGETS
 from recording import succeeded, tachbpf
 from target import Target
 
@@ -87,6 +89,20 @@ def test_other_allocators(interpreter, scratch):
             pytest.skip("a free-threaded build has one allocator, mimalloc")
         with Keepers(interpreter, scratch, env={"PYTHONMALLOC": allocator}) as target:
             assert_kept(target, target.book())
+
+
+def test_an_extension_module(interpreter, scratch):
+    """What only C code keeps is told from what nobody was found for: with the file whose variable it is in."""
+    if not interpreter.includes:
+        pytest.skip("this interpreter has no headers here")
+    module = chains.build(interpreter, scratch, TARGETS / "keepsake.c")
+    with Target(interpreter, scratch, module, str(COUNT), name="keepsake", program="keepsake.py") as target:
+        found = {name: why(target, name) for name in ("InStatic", "InBlock")}
+    for name, process in found.items():
+        best = process["chains"][0]
+        assert abs(process["objects"] - COUNT) <= 2 and best["root"] == "c" and best["share"] > 0.98, (name, process)
+        assert best["links"][-1]["type"] == f"__main__.{name}" and len(best["links"]) == 1, best
+    assert "keepsake.so" in found["InStatic"]["chains"][0]["root_name"], found
 
 
 def test_what_people_read(interpreter, scratch):
