@@ -95,12 +95,14 @@ def test_an_extension_module(interpreter, scratch):
     """What only C code keeps is told from what nobody was found for: with the file whose variable it is in."""
     if not interpreter.includes:
         pytest.skip("this interpreter has no headers here")
+    if interpreter.trace_refs:
+        pytest.skip("with Py_TRACE_REFS each object is in a list of all, which is C code that refers to it, too")
     module = chains.build(interpreter, scratch, TARGETS / "keepsake.c")
     with Target(interpreter, scratch, module, str(COUNT), name="keepsake", program="keepsake.py") as target:
         found = {name: why(target, name) for name in ("InStatic", "InBlock")}
     for name, process in found.items():
         best = process["chains"][0]
-        assert abs(process["objects"] - COUNT) <= 2 and best["root"] == "c" and best["share"] > 0.98, (name, process)
+        assert abs(process["objects"] - COUNT) <= 2 and best["root"] == "c" and best["share"] > 0.98, (name, process["chains"])
         assert best["links"][-1]["type"] == f"__main__.{name}" and len(best["links"]) == 1, best
     assert "keepsake.so" in found["InStatic"]["chains"][0]["root_name"], found
 
