@@ -13,7 +13,6 @@
 #include "base/colour.h"
 #include "base/util.h"
 #include "commands/show.h"
-#include "host/identity.h"
 
 #define HEAP_CHAIN_BYTES 4096
 #define SHARE_COLUMNS 9
@@ -309,11 +308,7 @@ void heap_chains_json(struct json *j, const struct heap_shown *p, const struct p
 	uint32_t i;
 
 	json_object(j, NULL);
-	json_int(j, "pid", p->pid);
-	identity_json(j, &python->identity, p->pid);
-	container_json(j, python->identity.container);
-	json_string(j, "python", *p->python ? p->python : NULL);
-	json_string(j, "program", p->program);
+	heap_json_identity(j, p, python);
 	json_string(j, "type", c->type);
 	json_uint(j, "objects", c->objects);
 	json_uint(j, "sampled", c->sampled);

@@ -117,16 +117,21 @@ void heap_json_growth(struct json *j, const struct heap_growth *list, size_t cnt
 	json_array_end(j);
 }
 
-void heap_json_process(struct json *j, const struct heap_shown *p, const struct python *python)
+void heap_json_identity(struct json *j, const struct heap_shown *p, const struct python *python)
 {
-	json_object(j, NULL);
 	json_int(j, "pid", p->pid);
 	identity_json(j, &python->identity, p->pid);
 	container_json(j, python->identity.container);
 	json_string(j, "python", *p->python ? p->python : NULL);
+	json_string(j, "program", p->program);
+}
+
+void heap_json_process(struct json *j, const struct heap_shown *p, const struct python *python)
+{
+	json_object(j, NULL);
+	heap_json_identity(j, p, python);
 	json_string(j, "comm", python->comm);
 	json_string(j, "command", python->command);
-	json_string(j, "program", p->program);
 	write_census(j, p->census);
 	if (p->before) {
 		json_object(j, "growth");

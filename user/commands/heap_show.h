@@ -91,6 +91,8 @@ int64_t heap_per_minute(int64_t amount, double minutes);
 /* Begins and ends the document. failed: processes that were named and could not be read. */
 void heap_json_begin(struct json *j, FILE *out);
 void heap_json_end(struct json *j, FILE *out, size_t failed);
+/* Writes the members that say which process it is. */
+void heap_json_identity(struct json *j, const struct heap_shown *p, const struct python *python);
 /* Writes a process, whose python is needed. All types are in it, whatever the limit. */
 void heap_json_process(struct json *j, const struct heap_shown *p, const struct python *python);
 /* Writes the array "types" of what has changed. */

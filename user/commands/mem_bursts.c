@@ -29,6 +29,8 @@ void mem_text_bursts(const struct mem_trace *t)
 	printf(": touched ± %.1f %%, held ± %.1f %%\n",
 	       percent_of(all->touched_error, (double)all->sums.allocated),
 	       percent_of(all->held_error, (double)all->sums.live));
+	printf("             by chance alone: with 300,000 calls/s and more, sums may be off by a "
+	       "third, shares are not\n");
 	if (!s->allocator[0])
 		return;
 	printf("  in use     %s looked in use", bytes_text((double)s->used, text));

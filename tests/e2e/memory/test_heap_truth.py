@@ -80,6 +80,7 @@ def test_the_largest(interpreter, scratch):
     assert found["__main__.NUMBERS"]["what"] == "100,000 items"
 
 
+@pytest.mark.truth
 def test_a_sample(interpreter, scratch):
     """At most three times its error: chance is out of the question."""
     with held(interpreter, scratch, MANY) as target:
