@@ -542,6 +542,11 @@ enum raw_kind {
 	 * stack; nframes is 0. User space adds the frames and treats it as a RAW_SWITCH_OUT.
 	 */
 	RAW_SWITCH_SAME = 22,
+	/*
+	 * struct raw_task (abi_await.h). In place of RAW_ASYNC where user space reads who awaits
+	 * the task (CPython 3.8 to 3.13).
+	 */
+	RAW_TASK = 23,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */

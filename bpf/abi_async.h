@@ -3,7 +3,7 @@
  * abi_async.h - where asyncio (3.14+) keeps its tasks and what they wait for, in bytes.
  *
  * User space determines it from a process' files (user/target/inspector.h, inspector_async()), and
- * limits all offsets: see user/cpython/asyncio_section.h.
+ * limits all offsets: see user/asyncio/section.h.
  */
 #ifndef TACHBPF_ABI_ASYNC_H
 #define TACHBPF_ABI_ASYNC_H

@@ -35,6 +35,9 @@ enum async_end {
 	ASYNC_UNREADABLE,	/* memory was unreadable or invalid */
 	ASYNC_NOT_SUSPENDED,	/* an awaiting task runs, has not begun, or has ended        */
 	ASYNC_FOREIGN,		/* an awaiting task's coroutine is not a Python coroutine */
+	/* Of user space: */
+	ASYNC_GONE,		/* the task has ended, or gone on, before its awaiters were read */
+	ASYNC_SHAPE,		/* its only callback is of no known shape: it may be awaited */
 	ASYNC_END_CNT
 };
 
@@ -68,5 +71,29 @@ struct raw_async {
 };
 _Static_assert(sizeof(struct raw_async) == 40 + RAW_ASYNC_TASKS + sizeof(struct raw_piece) +
 	       RAW_ASYNC_NAME + 16 * RAW_ASYNC_FRAMES, "raw_async has no hidden padding");
+
+/*
+ * RAW_TASK, of CPython 3.8 to 3.13: sent where RAW_ASYNC is, if the stack has the outermost frame
+ * of the coroutine of a task that runs. With it, user space recognises the task when it reads who
+ * awaits it: the members are what the task had when the sample was taken.
+ */
+#define RAW_TASK_NAME 64
+struct raw_task {
+	struct raw_header h;
+	abi_u32 tid;
+	abi_u32 interp_id;
+	abi_u16 cpu;
+	abi_u16 at;		/* index of that frame in the stack of the record that follows */
+	abi_u8 pure;		/* 1: made by asyncio's Python classes: callback0, callbacks,
+				 * coro and name are 0, and user space checks frame */
+	abi_u8 pad[3];
+	abi_u64 task, coro;
+	abi_u64 frame;		/* address of the frame at `at` */
+	abi_u64 callback0, callbacks;
+	abi_u64 name;		/* address of the task's name, a str or int */
+	abi_u8 name_bytes[RAW_TASK_NAME];	/* the object at name; 0: unreadable */
+};
+_Static_assert(sizeof(struct raw_task) == 24 + 16 + 48 + RAW_TASK_NAME,
+	       "raw_task has no hidden padding");
 
 #endif

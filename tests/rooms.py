@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # From the lowest room to the highest. main.c, agent_main.c and elf_main.c are above all of them.
-ROOMS = ("base", "model", "worker", "elf", "elf_helper", "cpython", "host", "memory", "heap", "native", "formats", "target",
+ROOMS = ("base", "model", "worker", "elf", "elf_helper", "cpython", "asyncio", "host", "memory", "heap", "native", "formats", "target",
          "probe", "resolve", "telemetry", "delivery", "live", "recording", "capture", "look", "analysis", "doctor",
          "config", "agent", "commands")
 # What a room refuses to know, as its README.md says: names that may not occur in its code, besides what the order forbids.
@@ -20,6 +20,7 @@ REFUSED = {
     "elf": f"{LIBBPF}|{PROC}|\\bpython_\\w+|\\bproc_\\w+",
     "elf_helper": f"{LIBBPF}|\\bpython_\\w+",
     "cpython": f"{LIBBPF}|{PROC}|\\bproc_\\w+",
+    "asyncio": f"{LIBBPF}|{PROC}|\\bproc_\\w+",
     "host": f"{LIBBPF}|(?i:python)|\\btstate",
     "memory": LIBBPF,
     "heap": LIBBPF,

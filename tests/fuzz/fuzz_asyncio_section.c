@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* fuzz_asyncio_section.c - any bytes as asyncio's section: what is accepted is within bounds. */
 
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "cpython/task_read.h"
+#include "asyncio/task_read.h"
 #include "tests/fuzz/check.h"
-#include "tests/unit/cpython/fake_tasks.h"
+#include "tests/unit/asyncio/fake_tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include "bpf/abi_await.h"
 #include "bpf/pyasync.bpf.h"
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 
 static struct world w;
 static struct task_struct idle_task;

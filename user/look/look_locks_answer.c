@@ -8,7 +8,7 @@
 #include "cpython/attributes.h"
 #include "cpython/pages.h"
 #include "cpython/taken.h"
-#include "cpython/task_read.h"
+#include "asyncio/task_read.h"
 #include "cpython/with.h"
 #include "host/proc.h"
 #include "look/look_locks.h"

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
-#include "cpython/tasks.h"
+#include "asyncio/tasks.h"
 #include "host/otel_signs.h"
 #include "memory/block_look.h"
 #include "worker/worker.h"

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cpython/tasks.h"
+#include "asyncio/tasks.h"
 
 /* Limits for a process: on its tasks, and on all their frames and waiters. */
 #define TASKS_MAX 100000

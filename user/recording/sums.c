@@ -239,6 +239,8 @@ static const struct {
 	[ASYNC_UNREADABLE] = { "async_unreadable", "tasks that could not be read" },
 	[ASYNC_NOT_SUSPENDED] = { "async_torn", "awaiting tasks that were not suspended" },
 	[ASYNC_FOREIGN] = { "async_foreign", "awaiting tasks whose coroutine is not Python's" },
+	[ASYNC_GONE] = { "async_gone", "tasks that ended or went on before they were read" },
+	[ASYNC_SHAPE] = { "async_other", "tasks with a callback that may be an awaiter's" },
 };
 
 void async_stats_add(struct async_stats *sum, const struct async_stats *s)

@@ -7,7 +7,7 @@
 
 #include "base/lru.h"
 #include "base/util.h"
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "memory/reader.h"
 #include "target/inspector_shared.h"
 #include "target/parser.h"

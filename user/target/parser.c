@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "cpython/libc.h"
 #include "elf/elf.h"
 #include "elf/elf_link.h"

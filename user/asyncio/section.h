@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * asyncio_section.h - the section in which asyncio (3.14+) keeps the offsets of its own fields.
+ * section.h - the section in which asyncio (3.14+) keeps the offsets of its own fields.
  *
  * It is in _asyncio's shared object, or, if that module is built in (Debian's 3.15), in the
  * executable or libpython. It is initialised data, so it can be read from the file. It is hostile
  * input: all values are checked against limits, and a section that fails is refused.
  */
-#ifndef TACHBPF_CPYTHON_ASYNCIO_SECTION_H
-#define TACHBPF_CPYTHON_ASYNCIO_SECTION_H
+#ifndef TACHBPF_ASYNCIO_SECTION_H
+#define TACHBPF_ASYNCIO_SECTION_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_cpython_tasks.c - asyncio's tasks out of memory that stays, that changes, and that lies. */
+/* test_asyncio_tasks.c - asyncio's tasks out of memory that stays, that changes, and that lies. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cpython/task_read.h"
-#include "tests/unit/cpython/fake_tasks.h"
+#include "asyncio/task_read.h"
+#include "tests/unit/asyncio/fake_tasks.h"
 
 static struct fake_tasks f;
 static struct tasks_batch batch;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * asyncio_section.c - decodes and validates struct Py_AsyncioModuleDebugOffsets.
+ * section.c - decodes and validates struct Py_AsyncioModuleDebugOffsets.
  *
  * Its fields and their order: Modules/_asynciomodule.c at tags v3.14.0 (symbol _AsyncioDebug) and
  * v3.15.0 (_Py_AsyncioDebug). The symbol is local and not needed: it is alone in its section.
  */
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * llist_node { next, prev } and how nodes are added and removed: Include/internal/pycore_llist.h at
  * v3.14.0. New tasks are appended; a node that is removed gets NULL in both.
  */
-#include "cpython/tasks.h"
+#include "asyncio/tasks.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
-#include "cpython/task_read.h"
+#include "asyncio/task_read.h"
 
 /* Previous nodes that may still be in the list when the current one is not. */
 #define TRAIL 64

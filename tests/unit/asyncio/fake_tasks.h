@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "cpython/layout.h"
-#include "cpython/tasks.h"
+#include "asyncio/tasks.h"
 
 #ifndef GOLDEN_DIR
 #define GOLDEN_DIR "tests/golden"

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tasks.h - reads asyncio's tasks (3.14+) from a process: their names, where their coroutines are,
+ * tasks.h - reads asyncio's tasks (3.8+) from a process: their names, where their coroutines are,
  * and which tasks await them.
  *
- * Each thread, and each interpreter for threads that have ended, has a circular list of its tasks.
- * A list is read in batches, so that a call takes limited time. Meanwhile the process may run and
- * change the list, and the memory is hostile: every loop, every size and the number of reads are
- * limited. A task is read until two reads agree, or TASK_TRIES times: then it is TASK_MOVED.
+ * From 3.14 on each thread, and each interpreter for threads that have ended, has a circular list
+ * of its tasks; before, each interpreter has one or two sets of all its tasks (home.h), which count
+ * as lists here. A list is read in batches, so that a call takes limited time. Meanwhile the
+ * process may run and change the list, and the memory is hostile: every loop, every size and the
+ * number of reads are limited. A task is read until two reads agree, or TASK_TRIES times: then it
+ * is TASK_MOVED.
  */
-#ifndef TACHBPF_CPYTHON_TASKS_H
-#define TACHBPF_CPYTHON_TASKS_H
+#ifndef TACHBPF_ASYNCIO_TASKS_H
+#define TACHBPF_ASYNCIO_TASKS_H
 
+#include "asyncio/home.h"
 #include "base/time.h"
 #include "bpf/abi_async.h"
 #include "cpython/code.h"
@@ -36,6 +39,29 @@ enum task_flag {
 	TASK_EXECUTING = 2,	/* its coroutine is running: what it awaits now is unknown */
 	TASK_CUT = 4,		/* more coroutines or waiters than are listed */
 	TASK_NAMELESS = 8,	/* its name is neither a str nor an int, or was unreadable */
+	TASK_RUNS = 16,		/* its thread runs it now (of a mixed list) */
+	TASK_OF_MAIN = 32,	/* of its interpreter's main thread (of a mixed list) */
+	TASK_EAGER = 64,	/* it was begun eagerly, and has not been suspended yet */
+};
+
+/* What a task waits for: waits_for.h. */
+enum waits_for_kind {
+	WAITS_UNKNOWN,
+	WAITS_SLEEP,
+	WAITS_LOCK, WAITS_SEMAPHORE, WAITS_CONDITION, WAITS_EVENT, WAITS_BARRIER,
+	WAITS_QUEUE_GET, WAITS_QUEUE_PUT, WAITS_QUEUE_JOIN,
+	WAITS_SOCKET,
+	WAITS_PROCESS, WAITS_EXECUTOR,
+	WAITS_KINDS,
+};
+
+#define WAITS_NAME_BYTES 64
+struct task_waits_for {
+	uint64_t obj;		/* the lock, the queue; 0: unknown, or none */
+	int32_t fd;		/* SOCKET: its descriptor in the process; -1: unknown */
+	uint8_t kind;		/* enum waits_for_kind */
+	uint8_t pad[3];
+	char name[WAITS_NAME_BYTES];	/* who has it: "self.jobs"; valid UTF-8; "": unknown */
 };
 
 struct task_row {
@@ -43,6 +69,9 @@ struct task_row {
 	uint32_t frame_at, frame_cnt;	/* in frames[]: outermost coroutine first */
 	uint32_t waiter_at, waiter_cnt;	/* in waiters[] */
 	uint8_t flags;			/* enum task_flag */
+	uint32_t tid;			/* of a mixed list: as task_list.tid; else 0 */
+	uint64_t loop;			/* up to 3.13: address of its event loop; 0: unknown */
+	struct task_waits_for waits;	/* if tasks_at.waits was set; else UNKNOWN */
 	char name[TASK_NAME_BYTES];	/* valid UTF-8 without NULs, NUL-terminated */
 };
 
@@ -69,7 +98,8 @@ void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from);
 
 /* Where to start. */
 struct tasks_at {
-	struct async_layout async;	/* valid */
+	struct async_layout async;	/* 3.14+: valid; else only its coro is */
+	struct async_homes homes;	/* 3.8 to 3.13: minor is set */
 	struct py_layout l;
 	struct py_object_layout objects;
 	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
@@ -77,16 +107,19 @@ struct tasks_at {
 	uint64_t node;		/* where to continue; 0: at the list's beginning */
 	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
 	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
-	uint8_t pad[3];
+	uint8_t waits;		/* 1: rows say what tasks wait for */
+	uint8_t pad[2];
 };
 
 struct task_list {
-	uint64_t head;		/* address of the list's node in the thread or interpreter */
+	uint64_t head;		/* address of the list's node in the thread or interpreter; of
+				 * the set up to 3.13 */
 	uint64_t running;	/* the task that the thread runs now; 0: none */
 	uint64_t interp_id;
 	uint32_t tid;		/* in the process' own pid namespace; 0: of ended threads */
 	uint8_t main;		/* 1: its interpreter's main thread */
-	uint8_t pad[3];
+	uint8_t mixed;		/* 1: of several threads: tid and flags of each row say which */
+	uint8_t pad[2];
 };
 
 struct task_lists {

@@ -9,7 +9,7 @@
  * longintrepr.h, Objects/genobject.c (PyAsyncGenASend and PyAsyncGenAThrow: the generator comes
  * first), Include/cpython/setobject.h: an entry whose hash is -1 was deleted.
  */
-#include "cpython/task_read.h"
+#include "asyncio/task_read.h"
 
 #include <errno.h>
 #include <stdio.h>

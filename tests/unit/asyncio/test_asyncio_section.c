@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_cpython_asyncio_section.c - asyncio's own offsets: the real ones and hostile ones. */
+/* test_asyncio_section.c - asyncio's own offsets: the real ones and hostile ones. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "tests/unit/cpython/fake_elf.h"
 
 static uint8_t golden[ASYNCIO_SECTION_BYTES + 1];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* task_read.h - reads one task: as part of a list (tasks.c), or only its frames. */
-#ifndef TACHBPF_CPYTHON_TASK_READ_H
-#define TACHBPF_CPYTHON_TASK_READ_H
+#ifndef TACHBPF_ASYNCIO_TASK_READ_H
+#define TACHBPF_ASYNCIO_TASK_READ_H
 
 #include <stdbool.h>
 
-#include "cpython/asyncio_section.h"
+#include "asyncio/section.h"
 #include "cpython/frames.h"
-#include "cpython/tasks.h"
+#include "asyncio/tasks.h"
 
 /*
  * Limit on slots of a set of tasks that are examined, and slots read at a time. asyncio makes the

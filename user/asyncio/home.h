@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * home.h - where asyncio keeps its tasks in CPython 3.8 to 3.13: objects of the module
+ * asyncio.tasks, found in sys.modules of each interpreter.
+ *
+ * What is found stays where it is as long as the module is loaded. The memory is hostile and may
+ * change while it is read.
+ */
+#ifndef TACHBPF_ASYNCIO_HOME_H
+#define TACHBPF_ASYNCIO_HOME_H
+
+#include "cpython/walk.h"
+
+/* Interpreters of a process that have loaded asyncio; more are left out. */
+#define ASYNC_HOMES_MAX 8
+
+/* asyncio's objects in one interpreter. */
+struct async_home {
+	uint64_t interp, interp_id;
+	uint64_t weak;		/* set of weak references to tasks: WeakSet.data of _all_tasks (up
+				 * to 3.11) or of _scheduled_tasks */
+	uint64_t eager;		/* _eager_tasks: a set of tasks (3.12+); 0: none */
+	uint64_t current;	/* _current_tasks: a dict, loop -> the task that it runs now */
+	uint64_t task, future;	/* the types asyncio.Task and asyncio.Future */
+	uint8_t pure;		/* 1: they are Python classes, not those of _asyncio */
+	uint8_t pad[7];
+};
+
+/* Where fields of _asyncio's FutureObj and TaskObj are (3.8 to 3.13), in bytes. */
+struct async_fields {
+	uint16_t loop, callback0, callbacks, state, is_task_bytes;	/* sizeof(FutureObj) */
+	uint16_t fut_waiter, coro, name, bytes;		/* of a task; bytes: sizeof(TaskObj) */
+};
+
+struct async_homes {
+	uint8_t cnt;		/* 0: asyncio is not loaded */
+	uint8_t cut;		/* more interpreters have it, or some were unreadable */
+	uint8_t minor;		/* 3.minor; 0: 3.14 or later, which has no homes */
+	uint8_t musl;		/* the C library; else glibc: for ids of threads */
+	uint8_t pad[4];
+	struct async_fields fields;
+	uint16_t pad2[3];
+	struct async_home home[ASYNC_HOMES_MAX];
+};
+
+/*
+ * Find them. interps: address of the pointer to the first interpreter; l, w->o: of this process'
+ * CPython. 0, also if nothing is loaded (out->cnt 0); -EOPNOTSUPP: not 3.8 to 3.13; -errno of
+ * py_get() if sys.modules cannot be read.
+ */
+int async_homes_find(struct py_walk *w, const struct py_layout *l, uint64_t interps,
+		     struct async_homes *out);
+
+/* The fields of _asyncio's structs in 3.minor. Returns false: unknown. */
+bool async_fields_of(uint8_t minor, bool free_threaded, struct async_fields *out);
+
+#endif
