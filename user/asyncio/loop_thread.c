@@ -4,8 +4,9 @@
  *
  * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): the dict has the
  * loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
- * Lib/asyncio/base_events.py (run_forever()), Include/cpython/pystate.h (dict, gilstate_counter, async_exc, thread_id: in all of these
- * versions, which tests/e2e/cpython/test_asyncio_layouts.py checks).
+ * Lib/asyncio/base_events.py (run_forever()), Include/cpython/pystate.h (dict, gilstate_counter,
+ * async_exc, thread_id: in all of these versions, which tests/e2e/cpython/test_asyncio_layouts.py
+ * checks).
  */
 #include "asyncio/loop_thread.h"
 
