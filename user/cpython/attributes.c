@@ -29,6 +29,31 @@ bool py_is_text(struct py_walk *w, uint64_t addr, const char *text)
 	       !memcmp(bytes + o->str_ascii_data, text, len);
 }
 
+uint32_t py_text_among(struct py_walk *w, uint64_t addr, const char *const texts[], uint32_t cnt)
+{
+	const struct py_object_layout *o = w->o;
+	uint8_t bytes[128];
+	size_t n = object_first_read(addr, o->str_ascii_data + 1u, sizeof(bytes));
+	uint64_t length;
+	uint32_t state, i;
+
+	if (n > sizeof(bytes) || py_get(w, addr, bytes, n))
+		return cnt;
+	memcpy(&length, bytes + o->str_length, sizeof(length));
+	memcpy(&state, bytes + o->str_state, sizeof(state));
+	if (!(state & o->str_compact_bit) || !(state & o->str_ascii_bit))
+		return cnt;
+	for (i = 0; i < cnt; i++) {
+		if (length != strlen(texts[i]))
+			continue;
+		if (o->str_ascii_data + length <= n ?
+		    !memcmp(bytes + o->str_ascii_data, texts[i], length) :
+		    py_is_text(w, addr, texts[i]))
+			return i;
+	}
+	return cnt;
+}
+
 int py_dict_find(struct py_walk *w, const struct py_dict *d, const char *key, uint32_t max,
 		 uint64_t *value, uint32_t *index)
 {
@@ -61,6 +86,31 @@ int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t ma
 	int err = py_open_dict(w, dict, &d);
 
 	return err ? err : py_dict_find(w, &d, key, max, value, &index);
+}
+
+int py_dict_values(struct py_walk *w, uint64_t dict, const char *const keys[], uint32_t cnt,
+		   uint32_t max, uint64_t values[])
+{
+	struct py_entry entries[WALK_ENTRIES];
+	uint32_t from, n, i, key, found = 0;
+	struct py_dict d;
+	int err = py_open_dict(w, dict, &d);
+
+	memset(values, 0, cnt * sizeof(*values));
+	for (from = 0; !err && from < d.cnt && from < max && found < cnt; from += WALK_ENTRIES) {
+		err = py_read_entries(w, &d, from, entries, &n);
+		for (i = 0; !err && i < n && found < cnt; i++) {
+			key = entries[i].key ? py_text_among(w, entries[i].key, keys, cnt) : cnt;
+			if (key == cnt || values[key])
+				continue;
+			found++;
+			if (d.values)
+				err = py_get(w, d.values + 8ull * (from + i), &values[key], 8);
+			else
+				values[key] = entries[i].value;
+		}
+	}
+	return err ? err : w->reads_left ? 0 : -E2BIG;
 }
 
 /* An object whose dict or values are next to it (3.11+). */

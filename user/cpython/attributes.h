@@ -17,11 +17,24 @@
 /* Returns true if the object at addr is this ASCII text, shorter than 64 characters. */
 bool py_is_text(struct py_walk *w, uint64_t addr, const char *text);
 
+/*
+ * Which of cnt ASCII texts, each shorter than 64 characters, the object at addr is: its index; cnt:
+ * none of them.
+ */
+uint32_t py_text_among(struct py_walk *w, uint64_t addr, const char *const texts[], uint32_t cnt);
+
 /* Find the value of a key, a str, among the first max ones, and its index. */
 int py_dict_find(struct py_walk *w, const struct py_dict *d, const char *key, uint32_t max,
 		 uint64_t *value, uint32_t *index);
 int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t max,
 		  uint64_t *value);
+
+/*
+ * Find the values of several keys in a dict with one pass over its first max entries; 0: there is
+ * no such key.
+ */
+int py_dict_values(struct py_walk *w, uint64_t dict, const char *const keys[], uint32_t cnt,
+		   uint32_t max, uint64_t values[]);
 
 /*
  * An object's type, and the location of its attributes: *dict, or *values with the keys that its
