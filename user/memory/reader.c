@@ -26,7 +26,7 @@
 #define NAME_BYTES 64
 
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
-		TASK_LISTS, TASKS, BLOCKS };
+		TASK_LISTS, TASKS, BLOCKS, LOOP_STATES };
 
 /* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -160,6 +160,30 @@ static int run_tasks(void *shared, const int *fds)
 	return err;
 }
 
+/* The input, which the output replaces. */
+struct loop_question {
+	struct tasks_at at;
+	int64_t clock_ns;
+};
+_Static_assert(sizeof(struct loop_question) <= READER_BYTES_MAX, "a question fits");
+_Static_assert(sizeof(struct loop_states) <= READER_BYTES_MAX, "an answer fits");
+
+/* The clock is read here: the program may have waited for this process. */
+static int loop_states(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct loop_question q;
+	struct loop_states found;
+	int err;
+
+	memcpy(&q, s->bytes, sizeof(q));
+	err = loop_states_read(&mem, &q.at, now_ns() + (uint64_t)q.clock_ns, &found);
+	memcpy(s->bytes, &found,
+	       offsetof(struct loop_states, loop) + found.cnt * sizeof(found.loop[0]));
+	return err;
+}
+
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_place) <= READER_BYTES_MAX, "questions fit");
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_words) <= READER_BYTES_MAX, "answers fit");
 
@@ -185,6 +209,7 @@ static const worker_fn functions[] = {
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
 	[TASK_LISTS] = task_lists, [TASKS] = run_tasks, [BLOCKS] = read_blocks,
+	[LOOP_STATES] = loop_states,
 };
 
 static const char *const calls[] = {
@@ -455,6 +480,26 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	tasks_batch_copy(&copy, (const void *)s->bytes);
 	*out = &copy;
 	return check_tasks(&copy) ? 0 : -EBADMSG;
+}
+
+int reader_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns, bool hurry,
+		       const struct loop_states **out)
+{
+	const struct loop_question q = { .at = *at, .clock_ns = clock_ns };
+	static struct loop_states copy;	/* see reader_python_threads() */
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, &q, sizeof(q));
+	err = call_reader(LOOP_STATES, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	*out = &copy;
+	/* The reader may be compromised. */
+	return copy.cnt > LOOPS_MAX ? -EBADMSG : 0;
 }
 
 int reader_blocks(pid_t tgid, const struct block_place *places, size_t cnt, bool hurry,

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "asyncio/loop.h"
 #include "asyncio/tasks.h"
 #include "host/otel_signs.h"
 #include "memory/block_look.h"
@@ -53,6 +54,14 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out);
 int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 		 const struct tasks_batch **out);
+
+/*
+ * loop_states_read() of a process, in the reader. clock_ns: what is added to CLOCK_MONOTONIC here
+ * to have it in the process' time namespace (time_ns_offset()). *out is valid until the next call
+ * of this function, and well-formed. Its -errno, or -EBUSY: try again later.
+ */
+int reader_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns, bool hurry,
+		       const struct loop_states **out);
 
 /*
  * block_words_read() of a process, in the reader: some 3 us a block. 0: *out is what was read, and
