@@ -48,51 +48,62 @@ enum end {
 	QUEUE,		/* at the futures of an asyncio.Queue's getters */
 };
 
-static const struct shape {
+struct shape {
 	enum py_callable_kind kind;
 	const char *name;	/* as in struct py_callable */
 	enum road road;
 	enum end end;
 	const char *cell;
 	const char *attributes[2];	/* followed from there */
-} shapes[] = {
+};
+
+#define FUNCTION(n) .kind = PY_CALL_FUNCTION, .name = (n)
+#define METHOD(n) .kind = PY_CALL_METHOD, .name = (n)
+#define BUILTIN(n) .kind = PY_CALL_BUILTIN, .name = (n)
+#define PARTIAL(n) .kind = PY_CALL_PARTIAL, .name = (n)
+#define CYTHON(n) .kind = PY_CALL_CYTHON, .name = (n)
+#define OBJECT(n) .kind = PY_CALL_OTHER, .name = (n)
+#define BY(r, e) .road = (r), .end = (e)
+#define BY_CELL(c, e) .road = CELL, .end = (e), .cell = (c)
+#define THEN(...) .attributes = { __VA_ARGS__ }
+
+static const struct shape shapes[] = {
 	/* await task */
-	{ PY_CALL_BUILTIN, "task_wakeup", SELF, TASK },			/* 3.10+ */
-	{ PY_CALL_OTHER, "TaskWakeupMethWrapper", WORD, TASK },		/* 3.8, 3.9 */
-	{ PY_CALL_METHOD, "Task.__wakeup", SELF, TASK },		/* in Python */
+	{ BUILTIN("task_wakeup"), BY(SELF, TASK) },			/* 3.10+ */
+	{ OBJECT("TaskWakeupMethWrapper"), BY(WORD, TASK) },		/* 3.8, 3.9 */
+	{ METHOD("Task.__wakeup"), BY(SELF, TASK) },			/* in Python */
 	/* asyncio's functions */
-	{ PY_CALL_FUNCTION, "gather.<locals>._done_callback", CELL, FUTURE, "outer" },
-	{ PY_CALL_FUNCTION, "_gather.<locals>._done_callback", CELL, FUTURE, "outer" },
-	{ PY_CALL_FUNCTION, "_wait.<locals>._on_completion", CELL, FUTURE, "waiter" },
-	{ PY_CALL_PARTIAL, "_release_waiter", ARGUMENT, FUTURE },	/* wait_for() */
-	{ PY_CALL_FUNCTION, "shield.<locals>._inner_done_callback", CELL, FUTURE, "outer" },
-	{ PY_CALL_FUNCTION, "shield.<locals>._outer_done_callback", NOBODY },
-	{ PY_CALL_FUNCTION, "shield.<locals>._log_on_exception", NOBODY },
-	{ PY_CALL_FUNCTION, "as_completed.<locals>._on_completion", CELL, QUEUE, "done",
-	  { "_getters" } },
-	{ PY_CALL_METHOD, "_AsCompletedIterator._handle_completion", SELF, QUEUE, NULL,
-	  { "_done", "_getters" } },					/* 3.13+ */
-	{ PY_CALL_METHOD, "TaskGroup._on_task_done", SELF, TASK, NULL, { "_parent_task" } },
-	{ PY_CALL_FUNCTION, "staggered_race.<locals>.task_done", CELL, FUTURE,
-	  "on_completed_fut" },
+	{ FUNCTION("gather.<locals>._done_callback"), BY_CELL("outer", FUTURE) },
+	{ FUNCTION("_gather.<locals>._done_callback"), BY_CELL("outer", FUTURE) },
+	{ FUNCTION("_wait.<locals>._on_completion"), BY_CELL("waiter", FUTURE) },
+	{ PARTIAL("_release_waiter"), BY(ARGUMENT, FUTURE) },		/* wait_for() */
+	{ FUNCTION("shield.<locals>._inner_done_callback"), BY_CELL("outer", FUTURE) },
+	{ FUNCTION("shield.<locals>._outer_done_callback"), .road = NOBODY },
+	{ FUNCTION("shield.<locals>._log_on_exception"), .road = NOBODY },
+	{ FUNCTION("as_completed.<locals>._on_completion"), BY_CELL("done", QUEUE),
+	  THEN("_getters") },
+	{ METHOD("_AsCompletedIterator._handle_completion"), BY(SELF, QUEUE),
+	  THEN("_done", "_getters") },					/* 3.13+ */
+	{ METHOD("TaskGroup._on_task_done"), BY(SELF, TASK), THEN("_parent_task") },
+	{ FUNCTION("staggered_race.<locals>.task_done"), BY_CELL("on_completed_fut", FUTURE) },
 	/* wrap_future(), run_coroutine_threadsafe(): a future of concurrent.futures wakes nobody */
-	{ PY_CALL_FUNCTION, "_chain_future.<locals>._call_set_state", CELL, ANY, "destination" },
-	{ PY_CALL_FUNCTION, "_chain_future.<locals>._call_check_cancel", NOBODY },
-	{ PY_CALL_FUNCTION, "_run_until_complete_cb", ROOT },
-	{ PY_CALL_CYTHON, "Loop.run_until_complete.<locals>.done_cb", ROOT },	/* uvloop */
-	{ PY_CALL_FUNCTION, "StreamReaderProtocol.connection_made.<locals>.callback", NOBODY },
+	{ FUNCTION("_chain_future.<locals>._call_set_state"), BY_CELL("destination", ANY) },
+	{ FUNCTION("_chain_future.<locals>._call_check_cancel"), .road = NOBODY },
+	{ FUNCTION("_run_until_complete_cb"), .road = ROOT },
+	{ CYTHON("Loop.run_until_complete.<locals>.done_cb"), .road = ROOT },	/* uvloop */
+	{ FUNCTION("StreamReaderProtocol.connection_made.<locals>.callback"), .road = NOBODY },
 	/* anyio's task groups, threads and processes */
-	{ PY_CALL_FUNCTION, "TaskGroup._spawn.<locals>.task_done", CELL, TASK, "self",
-	  { "cancel_scope", "_host_task" } },
-	{ PY_CALL_METHOD, "WorkerThread.stop", NOBODY },
-	{ PY_CALL_PARTIAL, "_forcibly_shutdown_process_pool_on_exit", NOBODY },
+	{ FUNCTION("TaskGroup._spawn.<locals>.task_done"), BY_CELL("self", TASK),
+	  THEN("cancel_scope", "_host_task") },
+	{ METHOD("WorkerThread.stop"), .road = NOBODY },
+	{ PARTIAL("_forcibly_shutdown_process_pool_on_exit"), .road = NOBODY },
 	/* To be cancelled is not to await. */
-	{ PY_CALL_BUILTIN, "cancel", NOBODY },
-	{ PY_CALL_METHOD, "Task.cancel", NOBODY },
-	{ PY_CALL_METHOD, "Future.cancel", NOBODY },
-	{ PY_CALL_METHOD, "Handle.cancel", NOBODY },
-	{ PY_CALL_METHOD, "TimerHandle.cancel", NOBODY },
-	{ PY_CALL_METHOD, "WeakSet.discard", NOBODY },
+	{ BUILTIN("cancel"), .road = NOBODY },
+	{ METHOD("Task.cancel"), .road = NOBODY },
+	{ METHOD("Future.cancel"), .road = NOBODY },
+	{ METHOD("Handle.cancel"), .road = NOBODY },
+	{ METHOD("TimerHandle.cancel"), .road = NOBODY },
+	{ METHOD("WeakSet.discard"), .road = NOBODY },
 };
 
 static const struct shape *shape_of(const struct py_callable *c)

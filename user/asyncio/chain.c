@@ -24,7 +24,9 @@ struct chain {
 	const struct raw_task *q;
 	struct task_chain *out;
 	struct future_types types;
-	struct tasks_batch *batch;	/* for the frames of one task */
+	struct raw_frame frames[TASK_FRAMES_MAX];	/* of the task that is read */
+	struct task_row row;
+	struct task_read t;
 	uint64_t tasks[RAW_ASYNC_TASKS + 1];	/* q's, then those that are in *out */
 	bool moved;
 };
@@ -100,37 +102,36 @@ static bool is_same(struct chain *c)
 /* ---- a task that awaits ---- */
 
 /* Append its frames. Returns ASYNC_WHOLE, or what prevents that. */
-static enum async_end add_frames(struct chain *c, struct task_read *t, uint64_t coro)
+static enum async_end add_frames(struct chain *c, uint64_t coro)
 {
 	struct raw_async *raw = &c->out->raw;
-	struct task_row *row = t->row;
+	struct task_row *row = &c->row;
 
-	*row = (struct task_row){ 0 };
-	t->coro_cnt = 0;
-	task_coros_read(&c->r, t, coro);
+	row->flags = 0;
+	row->frame_cnt = 0;
+	c->t.coro_cnt = 0;
+	task_coros_read(&c->r, &c->t, coro);
 	if (row->flags & TASK_EXECUTING)
 		return ASYNC_NOT_SUSPENDED;
 	if (!row->frame_cnt)
 		return ASYNC_FOREIGN;
 	if (row->flags & TASK_CUT || raw->ntasks == RAW_ASYNC_TASKS ||
-	    row->frame_cnt > RAW_ASYNC_FRAMES - raw->nframes)
+	    raw->nframes + row->frame_cnt > RAW_ASYNC_FRAMES)
 		return ASYNC_DEPTH;
 	raw->starts[raw->ntasks++] = raw->nframes;
-	memcpy(raw->frames + raw->nframes, c->batch->frames,
-	       row->frame_cnt * sizeof(raw->frames[0]));
+	memcpy(raw->frames + raw->nframes, c->frames, row->frame_cnt * sizeof(c->frames[0]));
 	raw->nframes += row->frame_cnt;
 	return ASYNC_WHOLE;
 }
 
-static bool is_unchanged(struct chain *c, uint64_t task, const struct future_fields *before,
-			 const struct task_read *t)
+static bool is_unchanged(struct chain *c, uint64_t task, const struct future_fields *before)
 {
 	struct future_fields now;
 
 	return !future_read(&c->r.walk, homes_of(c), &c->types, task, &now) &&
 	       now.coro == before->coro && now.done == before->done &&
 	       now.callback0 == before->callback0 && now.callbacks == before->callbacks &&
-	       task_coros_still(&c->r, t);
+	       task_coros_still(&c->r, &c->t);
 }
 
 /* ---- from task to task ---- */
@@ -181,7 +182,7 @@ static bool is_in_chain(const struct chain *c, uint64_t task)
 }
 
 /* Add a task, and find the next one. Returns it; 0: *end says why there is none. */
-static uint64_t add_task(struct chain *c, uint64_t task, struct task_read *t, enum async_end *end)
+static uint64_t add_task(struct chain *c, uint64_t task, enum async_end *end)
 {
 	struct future_fields f;
 	uint64_t next;
@@ -193,12 +194,12 @@ static uint64_t add_task(struct chain *c, uint64_t task, struct task_read *t, en
 	*end = ASYNC_UNREADABLE;
 	if (future_read(&c->r.walk, homes_of(c), &c->types, task, &f))
 		return 0;
-	*end = f.done || !f.coro ? ASYNC_NOT_SUSPENDED : add_frames(c, t, f.coro);
+	*end = f.done || !f.coro ? ASYNC_NOT_SUSPENDED : add_frames(c, f.coro);
 	if (*end != ASYNC_WHOLE)
 		return 0;
 	c->tasks[c->out->raw.ntasks] = task;
 	next = awaiter_of(c, task, end);
-	if (!is_unchanged(c, task, &f, t)) {
+	if (!is_unchanged(c, task, &f)) {
 		c->moved = true;
 		*end = ASYNC_NOT_SUSPENDED;
 		return 0;
@@ -206,7 +207,7 @@ static uint64_t add_task(struct chain *c, uint64_t task, struct task_read *t, en
 	return next;
 }
 
-static enum async_end read_once(struct chain *c, struct task_read *t)
+static enum async_end read_once(struct chain *c)
 {
 	struct raw_async *raw = &c->out->raw;
 	enum async_end end = ASYNC_WHOLE;
@@ -220,7 +221,7 @@ static enum async_end read_once(struct chain *c, struct task_read *t)
 	c->tasks[0] = c->q->task;
 	task = awaiter_of(c, c->q->task, &end);
 	while (task)
-		task = add_task(c, task, t, &end);
+		task = add_task(c, task, &end);
 	if (!is_same(c))
 		end = ASYNC_GONE;
 	return c->r.walk.reads_left ? end : ASYNC_TIME;
@@ -237,37 +238,38 @@ static void finish(struct task_chain *out, enum async_end end)
 		out->other[0] = '\0';
 }
 
+static enum async_end read_chain(struct chain *c)
+{
+	enum async_end end = ASYNC_GONE;
+	int tries;
+
+	for (tries = 0; tries < CHAIN_TRIES; tries++) {
+		end = read_once(c);
+		if (!c->moved || end == ASYNC_GONE)
+			break;
+	}
+	return end;
+}
+
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		     const struct raw_task *q, struct task_chain *out)
 {
-	struct chain *c = calloc(1, sizeof(*c));
-	struct task_read t = { 0 };
+	struct chain *c = at->homes.cnt ? calloc(1, sizeof(*c)) : NULL;
 	enum async_end end = ASYNC_UNREADABLE;
-	int tries;
 
 	memset(out, 0, sizeof(*out));
 	out->raw = (struct raw_async){
 		.h = q->h, .tid = q->tid, .interp_id = q->interp_id, .cpu = q->cpu, .at = q->at,
 	};
 	out->raw.h.kind = RAW_ASYNC;
-	if (c)
-		c->batch = malloc(sizeof(*c->batch));
-	if (c && c->batch && at->homes.cnt) {
+	if (c) {
 		c->r.at = at;
 		c->q = q;
 		c->out = out;
-		c->batch->frame_cnt = 0;
-		t.out = c->batch;
-		t.row = &c->batch->rows[0];
+		c->t = (struct task_read){ .frames = c->frames, .row = &c->row };
 		py_walk_init(&c->r.walk, mem, &at->objects, CHAIN_READS_MAX);
-		for (tries = 0; tries < CHAIN_TRIES; tries++) {
-			end = read_once(c, &t);
-			if (!c->moved || end == ASYNC_GONE)
-				break;
-		}
+		end = read_chain(c);
 	}
 	finish(out, end);
-	if (c)
-		free(c->batch);
 	free(c);
 }
