@@ -8,9 +8,10 @@
 
 #include "asyncio/home.h"
 
-/* Limit on base classes that are followed from an object's type to Task or Future. */
-#define FUTURE_BASES_MAX 16
+/* Limit on base classes of an object's type that are searched for Task and Future. */
+#define FUTURE_BASES_MAX 32
 #define FUTURE_TYPES 16
+#define FUTURE_KEYS 256
 
 enum future_kind {
 	FUTURE_NONE,		/* neither, or unreadable */
@@ -18,13 +19,21 @@ enum future_kind {
 	FUTURE_TASK,
 };
 
-/* Cache of types, which the caller zeroes and keeps beside its py_walk. */
+/*
+ * Cache of types, and of names of attributes, which the caller zeroes and keeps beside its py_walk:
+ * for at most one batch, as a type can go and another one take its place.
+ */
 struct future_types {
 	struct {
 		uint64_t addr;
 		uint8_t kind, pure;
 	} type[FUTURE_TYPES];
 	uint32_t next;
+	struct {
+		uint64_t addr;		/* of a str */
+		uint8_t which;		/* private to future.c */
+	} key[FUTURE_KEYS];
+	uint64_t none;			/* None; 0: not met so far */
 };
 
 /* All 0 if unknown or None. References are borrowed: they may be gone at the next read. */
@@ -42,7 +51,7 @@ struct future_fields {
 enum future_kind future_kind(struct py_walk *w, const struct async_homes *h,
 			     struct future_types *types, uint64_t obj);
 
-/* Read a future's fields: 1 read if C made it, about 10 otherwise. 0; -EBADMSG: it is none. */
+/* Read a future's fields: 2 reads if C made it, about 10 otherwise. 0; -EBADMSG: it is none. */
 int future_read(struct py_walk *w, const struct async_homes *h, struct future_types *types,
 		uint64_t obj, struct future_fields *out);
 

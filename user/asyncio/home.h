@@ -22,21 +22,25 @@ struct async_home {
 	uint64_t eager;		/* _eager_tasks: a set of tasks (3.12+); 0: none */
 	uint64_t current;	/* _current_tasks: a dict, loop -> the task that it runs now */
 	uint64_t task, future;	/* the types asyncio.Task and asyncio.Future */
-	uint8_t pure;		/* 1: they are Python classes, not those of _asyncio */
+	uint64_t py_task, py_future;	/* the Python classes, which may be the same */
+	uint8_t pure;		/* 1: they are the same: there is no _asyncio */
 	uint8_t pad[7];
 };
 
 /* Where fields of _asyncio's FutureObj and TaskObj are (3.8 to 3.13), in bytes. */
 struct async_fields {
-	uint16_t loop, callback0, callbacks, state, is_task_bytes;	/* sizeof(FutureObj) */
-	uint16_t fut_waiter, coro, name, bytes;		/* of a task; bytes: sizeof(TaskObj) */
+	uint16_t loop, callback0, callbacks, state;
+	uint16_t future_bytes;			/* sizeof(FutureObj) */
+	uint16_t fut_waiter, coro, name;	/* of a task */
+	uint16_t task_bytes;			/* sizeof(TaskObj) */
 };
 
 struct async_homes {
 	uint8_t cnt;		/* 0: asyncio is not loaded */
 	uint8_t cut;		/* more interpreters have it, or some were unreadable */
 	uint8_t minor;		/* 3.minor; 0: 3.14 or later, which has no homes */
-	uint8_t musl;		/* the C library; else glibc: for ids of threads */
+	uint8_t musl;		/* the C library, else glibc, for ids of threads: the caller of
+				 * async_homes_find() sets it afterwards */
 	uint8_t pad[4];
 	struct async_fields fields;
 	uint16_t pad2[3];
@@ -51,7 +55,10 @@ struct async_homes {
 int async_homes_find(struct py_walk *w, const struct py_layout *l, uint64_t interps,
 		     struct async_homes *out);
 
-/* The fields of _asyncio's structs in 3.minor. Returns false: unknown. */
-bool async_fields_of(uint8_t minor, bool free_threaded, struct async_fields *out);
+/*
+ * The fields of _asyncio's structs in 3.minor. head: sizeof(PyObject), py_walk.head. Returns false:
+ * unknown.
+ */
+bool async_fields_of(uint8_t minor, uint16_t head, struct async_fields *out);
 
 #endif

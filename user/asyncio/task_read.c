@@ -29,20 +29,6 @@
 #define DIGIT_BITS 30
 #define DIGITS_MAX 3
 
-/* State that must be the same after everything was read. */
-struct coro_state {
-	uint64_t addr, code, ip;
-	int8_t state;
-};
-
-struct task_read {
-	struct tasks_batch *out;	/* NULL: rows have no frames */
-	struct task_row *row;
-	uint64_t type;		/* of the outermost coroutine */
-	struct coro_state coros[TASK_FRAMES_MAX];
-	uint32_t coro_cnt;
-};
-
 int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len)
 {
 	return py_get(&r->walk, addr, buf, len);
@@ -79,7 +65,7 @@ static bool same_fields(const struct task_fields *a, const struct task_fields *b
 
 static uint16_t head_bytes(const struct task_reader *r)
 {
-	return r->at->async.coro.ob_type + 8;
+	return r->walk.head;
 }
 
 static enum task_type type_by_name(struct task_reader *r, uint64_t type)
@@ -131,27 +117,26 @@ static int type_at(struct task_reader *r, uint64_t type)
 /* An int's value, if it is not negative and fits. */
 static int read_int(struct task_reader *r, uint64_t obj, uint64_t *out)
 {
-	const struct async_coroutine_layout *c = &r->at->async.coro;
 	uint32_t digits[DIGITS_MAX] = { 0 };
 	uint64_t tag, cnt;
-	int err = task_get(r, obj + c->int_tag, &tag, 8);
+	int err = task_get(r, obj + head_bytes(r), &tag, 8);
 
 	cnt = tag >> 3;
 	if (err || cnt > DIGITS_MAX || (tag & 3) == 2)
 		return err ? err : -EBADMSG;
 	if (cnt)
-		err = task_get(r, obj + c->int_digits, digits, cnt * 4);
+		err = task_get(r, obj + head_bytes(r) + 8, digits, cnt * 4);
 	*out = digits[0] | (uint64_t)digits[1] << DIGIT_BITS |
 	       (uint64_t)digits[2] << 2 * DIGIT_BITS;
 	return err;
 }
 
-static int read_name(struct task_reader *r, uint64_t obj, char *name)
+int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTES])
 {
 	uint64_t type, n;
 	uint32_t len;
 	char *s;
-	int err = task_get(r, obj + r->at->async.coro.ob_type, &type, 8), i;
+	int err = task_get(r, obj + head_bytes(r) - 8, &type, 8), i;
 
 	name[0] = '\0';
 	i = err ? err : type_at(r, type);
@@ -240,7 +225,7 @@ static void add_frame(struct task_reader *r, struct task_read *t, const struct c
 
 	if (at != ABI_NO_OFF)
 		memcpy(&tlbc, b + r->at->async.coro.gen_frame + at, 4);
-	t->out->frames[t->row->frame_at + t->row->frame_cnt++] = (struct raw_frame){
+	t->frames[t->row->frame_cnt++] = (struct raw_frame){
 		.code = s->code, .lasti = offset_of(r, s->code, s->ip, tlbc),
 		.id = identity_of(r, s->code),
 	};
@@ -288,8 +273,10 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 	what = i < 0 ? TASK_TYPE_OTHER : r->types[i].what;
 	if (what == TASK_TYPE_STEP)
 		memcpy(obj, b + head_bytes(r), 8);
+	/* trio's innermost one is a generator, which trio shows, too. */
 	if (t->coro_cnt)
-		return what == TASK_TYPE_COROUTINE ? TASK_TYPE_OTHER : what;
+		return what == TASK_TYPE_COROUTINE && r->at->library != TASKS_TRIO ?
+			TASK_TYPE_OTHER : what;
 	t->type = type;
 	return what;
 }
@@ -303,12 +290,12 @@ static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t c
 	parse_coro(r, coro, b, s);
 	if (s->state == r->at->async.coro.state_executing)
 		t->row->flags |= TASK_EXECUTING;
-	if (s->code && t->out)
+	if (s->code && t->frames)
 		add_frame(r, t, s, b);
 	return is_suspended(r, s->state) ? awaited_by_coro(r, coro, b, n) : 0;
 }
 
-static void read_chain(struct task_reader *r, struct task_read *t, uint64_t obj)
+void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t obj)
 {
 	size_t need = coro_bytes(r), n;
 	uint8_t b[CORO_READ];
@@ -336,8 +323,7 @@ static void read_chain(struct task_reader *r, struct task_read *t, uint64_t obj)
 	}
 }
 
-/* Returns true if the coroutines have not moved. */
-static bool stands_still(struct task_reader *r, const struct task_read *t)
+bool task_coros_still(struct task_reader *r, const struct task_read *t)
 {
 	struct coro_state now;
 	uint8_t b[CORO_READ];
@@ -356,10 +342,10 @@ static bool stands_still(struct task_reader *r, const struct task_read *t)
 
 /* ---- tasks that await it ---- */
 
-static void add_waiter(struct task_read *t, uint64_t task)
+void task_waiter_add(struct task_read *t, uint64_t task)
 {
 	if (t->row->waiter_cnt < TASK_WAITERS_MAX)
-		t->out->waiters[t->row->waiter_at + t->row->waiter_cnt++] = task;
+		t->waiters[t->row->waiter_cnt++] = task;
 	else
 		t->row->flags |= TASK_CUT;
 }
@@ -385,7 +371,7 @@ static int read_set(struct task_reader *r, struct task_read *t, uint64_t set)
 		for (k = 0; k < n && used; k++) {
 			if (!slots[k][0] || slots[k][1] == UINT64_MAX)
 				continue;
-			add_waiter(t, slots[k][0]);
+			task_waiter_add(t, slots[k][0]);
 			used--;
 		}
 	}
@@ -399,7 +385,7 @@ static int read_waiters(struct task_reader *r, struct task_read *t, const struct
 		return 0;
 	if (f->is_set)
 		return read_set(r, t, f->awaited_by);
-	add_waiter(t, f->awaited_by);
+	task_waiter_add(t, f->awaited_by);
 	return 0;
 }
 
@@ -412,14 +398,14 @@ static bool read_once(struct task_reader *r, struct task_read *t, uint64_t node,
 	struct task_fields now;
 
 	t->row->frame_cnt = t->row->waiter_cnt = t->coro_cnt = 0;
-	t->row->flags = read_name(r, f->name, t->row->name) ? TASK_NAMELESS : 0;
-	read_chain(r, t, f->coro);
+	t->row->flags = task_name_read(r, f->name, t->row->name) ? TASK_NAMELESS : 0;
+	task_coros_read(r, t, f->coro);
 	if (read_waiters(r, t, f))
 		t->row->flags |= TASK_MOVED;
 	*err = task_fields_read(r, node, &now);
 	if (*err)
 		return false;
-	if (!same_fields(f, &now) || !stands_still(r, t)) {
+	if (!same_fields(f, &now) || !task_coros_still(r, t)) {
 		*f = now;
 		t->row->flags |= TASK_MOVED;
 	}
@@ -431,7 +417,9 @@ static bool read_once(struct task_reader *r, struct task_read *t, uint64_t node,
 int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 		  struct tasks_batch *out)
 {
-	struct task_read t = { .out = out, .row = &out->rows[out->row_cnt] };
+	struct task_read t = { .frames = out->frames + out->frame_cnt,
+			       .waiters = out->waiters + out->waiter_cnt,
+			       .row = &out->rows[out->row_cnt] };
 	int tries, err = 0;
 
 	*t.row = (struct task_row){
@@ -462,7 +450,7 @@ uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 	*where = 0;
 	if (task_fields_read(r, task + r->at->async.task.task_node, &f) || !f.is_task)
 		return 0;
-	read_chain(r, &t, f.coro);
+	task_coros_read(r, &t, f.coro);
 	for (i = t.coro_cnt; i--;) {
 		const struct coro_state *s = &t.coros[i];
 

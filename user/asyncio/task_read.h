@@ -57,9 +57,37 @@ struct task_fields {
 	uint8_t is_task, is_set;
 };
 
+/* State of a coroutine that must be the same after everything was read. */
+struct coro_state {
+	uint64_t addr, code, ip;
+	int8_t state;
+};
+
+/* A task that is being read. */
+struct task_read {
+	struct raw_frame *frames;	/* of the row, TASK_FRAMES_MAX; NULL: none are wanted */
+	uint64_t *waiters;		/* of the row, TASK_WAITERS_MAX; NULL: none are wanted */
+	struct task_row *row;
+	uint64_t type;		/* of the outermost coroutine */
+	struct coro_state coros[TASK_FRAMES_MAX];
+	uint32_t coro_cnt;
+};
+
 int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len);
 /* Read them from the task whose list node is at node. 0 or -errno. */
 int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f);
+
+/* A task's name from its object. 0; -EBADMSG: neither a str nor an int; -errno: unreadable. */
+int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTES]);
+/*
+ * Add a task's coroutines, from the outermost one on, to t->coros, and their frames to its
+ * row's. What cannot be read ends them.
+ */
+void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t coro);
+/* Returns true if the coroutines have not moved since they were read. */
+bool task_coros_still(struct task_reader *r, const struct task_read *t);
+/* Add a task that awaits it. Beyond TASK_WAITERS_MAX the row is TASK_CUT. */
+void task_waiter_add(struct task_read *t, uint64_t task);
 
 /*
  * Read the task into the next row, frames and waiters of *out, which has room for them. f: the

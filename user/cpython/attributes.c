@@ -4,7 +4,7 @@
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/longintrepr.h and Include/cpython/longintrepr.h,
  * Include/cpython/object.h (PyTypeObject), Include/internal/pycore_object.h (MANAGED_DICT_OFFSET,
- * values in front of or in an object). tests/e2e/cpython/test_layouts.py compares
+ * values in front of or in an object), Include/descrobject.h (PyMemberDescrObject, PyMemberDef). tests/e2e/cpython/test_layouts.py compares
  * type_cached_keys with the headers.
  */
 #include "cpython/attributes.h"
@@ -27,6 +27,31 @@ bool py_is_text(struct py_walk *w, uint64_t addr, const char *text)
 	memcpy(&state, bytes + o->str_state, sizeof(state));
 	return length == len && state & o->str_compact_bit && state & o->str_ascii_bit &&
 	       !memcmp(bytes + o->str_ascii_data, text, len);
+}
+
+uint32_t py_text_among(struct py_walk *w, uint64_t addr, const char *const texts[], uint32_t cnt)
+{
+	const struct py_object_layout *o = w->o;
+	uint8_t bytes[128];
+	size_t n = object_first_read(addr, o->str_ascii_data + 1u, sizeof(bytes));
+	uint64_t length;
+	uint32_t state, i;
+
+	if (n > sizeof(bytes) || py_get(w, addr, bytes, n))
+		return cnt;
+	memcpy(&length, bytes + o->str_length, sizeof(length));
+	memcpy(&state, bytes + o->str_state, sizeof(state));
+	if (!(state & o->str_compact_bit) || !(state & o->str_ascii_bit))
+		return cnt;
+	for (i = 0; i < cnt; i++) {
+		if (length != strlen(texts[i]))
+			continue;
+		if (o->str_ascii_data + length <= n ?
+		    !memcmp(bytes + o->str_ascii_data, texts[i], length) :
+		    py_is_text(w, addr, texts[i]))
+			return i;
+	}
+	return cnt;
 }
 
 int py_dict_find(struct py_walk *w, const struct py_dict *d, const char *key, uint32_t max,
@@ -61,6 +86,31 @@ int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t ma
 	int err = py_open_dict(w, dict, &d);
 
 	return err ? err : py_dict_find(w, &d, key, max, value, &index);
+}
+
+int py_dict_values(struct py_walk *w, uint64_t dict, const char *const keys[], uint32_t cnt,
+		   uint32_t max, uint64_t values[])
+{
+	struct py_entry entries[WALK_ENTRIES];
+	uint32_t from, n, i, key, found = 0;
+	struct py_dict d;
+	int err = py_open_dict(w, dict, &d);
+
+	memset(values, 0, cnt * sizeof(*values));
+	for (from = 0; !err && from < d.cnt && from < max && found < cnt; from += WALK_ENTRIES) {
+		err = py_read_entries(w, &d, from, entries, &n);
+		for (i = 0; !err && i < n && found < cnt; i++) {
+			key = entries[i].key ? py_text_among(w, entries[i].key, keys, cnt) : cnt;
+			if (key == cnt || values[key])
+				continue;
+			found++;
+			if (d.values)
+				err = py_get(w, d.values + 8ull * (from + i), &values[key], 8);
+			else
+				values[key] = entries[i].value;
+		}
+	}
+	return err ? err : w->reads_left ? 0 : -E2BIG;
 }
 
 /* An object whose dict or values are next to it (3.11+). */
@@ -130,6 +180,45 @@ int py_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *va
 		return err;
 	err = values ? py_shared_keys(w, type, values, &d) : py_open_dict(w, dict, &d);
 	return err ? err : py_dict_find(w, &d, name, PY_ATTRIBUTES_MAX, value, &index);
+}
+
+/* Where the slot is, out of its descriptor: d_type, d_name, d_qualname, d_member. */
+static int slot_offset(struct py_walk *w, uint64_t descriptor, uint64_t *offset)
+{
+	struct {
+		uint64_t name;
+		uint32_t type, pad;
+		uint64_t offset;
+	} member;
+	uint64_t at;
+	int err = py_type_named(w, descriptor, "member_descriptor") ? 0 : -EBADMSG;
+
+	if (!err)
+		err = py_pointer(w, descriptor + w->head + 24, &at);
+	if (!err)
+		err = py_get(w, at, &member, sizeof(member));
+	if (err)
+		return err;
+	*offset = member.offset;
+	return member.type == 16 && member.offset < 65536 ? 0 : -EBADMSG; /* T_OBJECT_EX */
+}
+
+int py_slot_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *value)
+{
+	uint64_t type, dict, descriptor, offset;
+	int err = py_pointer(w, obj + w->head - 8, &type), i;
+
+	for (i = 0; !err && i < PY_BASES_MAX; i++) {
+		err = py_pointer(w, type + w->head + 248, &dict);	/* tp_dict */
+		if (!err)
+			err = py_dict_value(w, dict, name, PY_ATTRIBUTES_MAX, &descriptor);
+		if (!err)
+			err = slot_offset(w, descriptor, &offset);
+		if (err != -ENOENT)
+			return err ? err : py_pointer(w, obj + offset, value);
+		err = py_pointer(w, type + w->head + 240, &type);	/* tp_base */
+	}
+	return err ? err : -ENOENT;
 }
 
 int py_ident_of(struct py_walk *w, uint64_t obj, uint64_t *value)

@@ -26,6 +26,9 @@
 #define PY_IS_DICT (1ull << 29)
 #define PY_IS_TYPE (1ull << 31)
 
+/* tp_mro of a type, a tuple, with a head of 0 bytes. */
+#define PY_TYPE_MRO 328
+
 /*
  * pid_t tid in struct pthread, which pthread_self() points to: glibc's nptl/descr.h, musl's
  * src/internal/pthread_impl.h (1.2). See also bpf/pythread.bpf.h.
