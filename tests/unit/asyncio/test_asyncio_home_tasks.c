@@ -92,7 +92,7 @@ static void test_names(void **state)
 		make(minor, big, pure);
 		fake_home_task(&f, 0, &(struct fake_future){
 			.name = fake_small(&f.t, &f.types, 4711) });
-		assert_string_equal(read_one()->name, "Task-4711");
+		assert_string_equal(read_one()->name, minor >= 12 ? "Task-4711" : "");
 		make(minor, big, pure);
 		fake_home_task(&f, 0, &(struct fake_future){ .name = f.loop });
 		assert_string_equal(read_one()->name, "");
@@ -299,7 +299,7 @@ static int read_error(void)
 
 static void test_lying_sets(void **state)
 {
-	uint64_t mask = f.t.head + 16;
+	uint64_t mask;
 
 	make(8, false, false);
 	mask = f.set + f.t.head + 16;
@@ -310,7 +310,8 @@ static void test_lying_sets(void **state)
 	assert_int_equal(read_error(), -EBADMSG);
 	fake_put(&f, mask, UINT64_MAX);
 	assert_int_equal(read_error(), -EBADMSG);
-	fake_put(&f, mask, HOME_SLOTS_MAX - 1);		/* beyond the end of the memory */
+	fake_put(&f, mask, HOME_SLOTS_MAX - 1);
+	fake_put(&f, mask + 8, 8);			/* the table */
 	assert_int_equal(read_error(), -EFAULT);
 	fake_put(&f, mask, 7);
 	fake_put(&f, f.set + f.t.head + 8, 9);		/* more entries than slots */
@@ -328,6 +329,7 @@ static void test_circles(void **state)
 {
 	const struct async_fields *a = &f.at.homes.fields;
 	uint64_t ref, task;
+	uint32_t i;
 
 	EACH_HOME(minor, big, pure) {
 		make(minor, big, pure);
@@ -337,7 +339,7 @@ static void test_circles(void **state)
 		fake_into(&f, f.set, 1, fake_ref(&f, ref));
 		fake_into(&f, f.set, 2, fake_ref(&f, f.set));
 		task = fake_named_task(&f, 3, "one");
-		fake_into(&f, f.set, 4, task);		/* no reference */
+		fake_into(&f, f.set, 4, task);		/* no reference, but its loop may be it */
 		if (!pure) {
 			fake_put(&f, task + a->coro, task);
 			fake_put(&f, task + a->callback0, task);
@@ -345,7 +347,10 @@ static void test_circles(void **state)
 			fake_put(&f, task + a->loop, task);
 			fake_put(&f, task + a->name, task);
 		}
-		assert_true(read_one()->addr == task);
+		assert_int_equal(read_tasks(), TASKS_DONE);
+		assert_int_equal(batch.row_cnt, pure ? 1 : 2);
+		for (i = 0; i < batch.row_cnt; i++)
+			assert_true(batch.rows[i].addr == task);
 	}
 }
 
