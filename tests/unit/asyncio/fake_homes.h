@@ -250,7 +250,7 @@ static inline void fake_home_thread(struct fake_homes *f)
 	uint64_t ident = fake_take(&f->t, 1024);
 
 	fake_poke(&f->t, ident + PTHREAD_GLIBC_TID, FAKE_TID, 4);
-	f->thread = fake_take(&f->t, 128);
+	f->thread = fake_take(&f->t, 512);
 	fake_put(f, f->thread + f->at.l.ts_thread_id, ident);
 	fake_put(f, f->interp + f->at.l.interp_threads_head, f->thread);
 	f->loop = fake_instance(&f->t, &f->types, "Loop", "_thread_id",
