@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "asyncio/record.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "cpython/pages.h"
@@ -26,7 +27,7 @@
 #define NAME_BYTES 64
 
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
-		TASK_LISTS, TASKS, BLOCKS };
+		TASK_LISTS, TASKS, BLOCKS, ASYNC_HOMES, TASK_CHAIN };
 
 /* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -160,6 +161,41 @@ static int run_tasks(void *shared, const int *fds)
 	return err;
 }
 
+/* Limit on reads: sys.modules of a large program has some thousand names. */
+#define HOMES_READS 65536
+
+static int async_homes(void *shared, const int *fds)
+{
+	struct async_homes found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	struct py_walk w;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	py_walk_init(&w, &mem, &at.objects, HOMES_READS);
+	err = async_homes_find(&w, &at.l, at.interps, &found);
+	memcpy(s->bytes, &found, sizeof(found));
+	return err;
+}
+
+/* In s->bytes are struct tasks_at and struct raw_task. */
+static int task_chain(void *shared, const int *fds)
+{
+	static struct task_chain found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	struct raw_task q;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	memcpy(&q, s->bytes + sizeof(at), sizeof(q));
+	task_chain_read(&mem, &at, &q, &found);
+	memcpy(s->bytes, &found, sizeof(found));
+	return 0;
+}
+
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_place) <= READER_BYTES_MAX, "questions fit");
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_words) <= READER_BYTES_MAX, "answers fit");
 
@@ -185,6 +221,7 @@ static const worker_fn functions[] = {
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
 	[TASK_LISTS] = task_lists, [TASKS] = run_tasks, [BLOCKS] = read_blocks,
+	[ASYNC_HOMES] = async_homes, [TASK_CHAIN] = task_chain,
 };
 
 static const char *const calls[] = {
@@ -455,6 +492,44 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	tasks_batch_copy(&copy, (const void *)s->bytes);
 	*out = &copy;
 	return check_tasks(&copy) ? 0 : -EBADMSG;
+}
+
+int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
+		       struct async_homes *out)
+{
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call_reader(ASYNC_HOMES, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(out, s->bytes, sizeof(*out));
+	/* The reader may be compromised. What says where to read is taken from a table. */
+	if (out->cnt > ASYNC_HOMES_MAX || out->minor != at->objects.minor ||
+	    !async_fields_of(out->minor, at->objects.str_length, &out->fields))
+		return -EBADMSG;
+	return 0;
+}
+
+int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
+		      struct task_chain *out)
+{
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	memcpy(s->bytes + sizeof(*at), q, sizeof(*q));
+	err = call_reader(TASK_CHAIN, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(out, s->bytes, sizeof(*out));
+	out->other[AWAITERS_NAME_BYTES - 1] = '\0';
+	return async_record_is_whole(&out->raw, sizeof(out->raw)) ? 0 : -EBADMSG;
 }
 
 int reader_blocks(pid_t tgid, const struct block_place *places, size_t cnt, bool hurry,

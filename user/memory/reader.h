@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "asyncio/chain.h"
 #include "asyncio/tasks.h"
 #include "host/otel_signs.h"
 #include "memory/block_look.h"
@@ -53,6 +54,16 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out);
 int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 		 const struct tasks_batch **out);
+
+/*
+ * async_homes_find() and task_chain_read() of a process, in the reader: at has l, objects and
+ * interps, and of the latter homes, too. *out is well-formed. -errno of the former; -EBUSY: try
+ * again later.
+ */
+int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
+		       struct async_homes *out);
+int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
+		      struct task_chain *out);
 
 /*
  * block_words_read() of a process, in the reader: some 3 us a block. 0: *out is what was read, and
