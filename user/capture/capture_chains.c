@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asyncio/record.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "capture/capture_state.h"
@@ -176,6 +177,9 @@ static void read_chain(struct capture *s, struct tracked *t, const struct raw_ta
 	if (!has_time(s, t, user, now) || now > q->h.time_ns + LATE_NS)
 		return;
 	err = remote_task_chain(t->tgid, &at, q, out);
+	/* The reader may be compromised. */
+	if (!err && !async_record_is_whole(&out->raw, sizeof(out->raw)))
+		err = -EBADMSG;
 	if (err)
 		no_chain(q, err == -EBUSY ? ASYNC_TIME : ASYNC_GONE, out);
 	count_time(s->chains, t, user, out, now_ns() - now);
