@@ -164,10 +164,10 @@ int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTE
 
 /* ---- coroutines ---- */
 
-/* From 3.14 on the chain ends where that of CPython's own tools does. */
+/* From 3.14 on the chain ends where that of CPython's own tools does, which know asyncio only. */
 static bool follows_all(const struct task_reader *r)
 {
-	return r->at->objects.minor < 14;
+	return r->at->objects.minor < 14 || r->at->library == TASKS_TRIO;
 }
 
 static uint32_t identity_of(struct task_reader *r, uint64_t code)
