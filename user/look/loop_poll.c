@@ -150,9 +150,14 @@ static void spend(struct loop_poll *l, uint64_t ns)
 	l->counts.cost_ns += ns;
 }
 
+/* Up to 3.13: -ENOENT: asyncio is not loaded. */
 static int find_homes(struct known *k)
 {
-	return 0;
+	uint8_t musl = k->at.homes.musl;
+	int err = reader_async_homes(k->tgid, &k->at, true, &k->at.homes);
+
+	k->at.homes.musl = musl;
+	return err ? err : k->at.homes.cnt ? 0 : -ENOENT;
 }
 
 /* Where asyncio keeps its tasks. A program may load it late. */
