@@ -228,7 +228,7 @@ static uint64_t small_int(struct loops *l, uint64_t slot)
 static void read_turn(struct loops *l, const struct py_frame *frame, struct loop_state *out)
 {
 	struct py_variables v;
-	uint64_t since, nth;
+	uint64_t since, again, nth;
 	int err;
 
 	if (py_frame_variables(&l->w, &l->frames_at, frame, &v) ||
@@ -240,6 +240,9 @@ static void read_turn(struct loops *l, const struct py_frame *frame, struct loop
 	if (err)
 		return;
 	nth = l->once.i < v.cnt ? small_int(l, v.slots + 8ull * l->once.i) : LOOP_UNKNOWN;
+	/* Both are of the same turn only if it is still that one. */
+	if (read_time(l, v.slots + 8ull * l->once.end_time, &again) || again != since)
+		nth = LOOP_UNKNOWN;
 	out->busy_ns = since < l->now_ns ? l->now_ns - since : 1;
 	out->turn_ns = since;
 	out->nth = nth;
