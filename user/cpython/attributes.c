@@ -209,7 +209,7 @@ int py_slot_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_
 	int err = py_pointer(w, obj + w->head - 8, &type), i;
 
 	for (i = 0; !err && i < PY_BASES_MAX; i++) {
-		err = py_pointer(w, type + w->head + 248, &dict);	/* tp_dict */
+		err = py_pointer(w, type + w->head + PY_TYPE_DICT, &dict);
 		if (!err)
 			err = py_dict_value(w, dict, name, PY_ATTRIBUTES_MAX, &descriptor);
 		if (!err)

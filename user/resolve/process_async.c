@@ -12,51 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asyncio/record.h"
 #include "base/util.h"
 #include "cpython/code.h"
 #include "resolve/process_internal.h"
 
 /* ---- the record ---- */
 
-static bool starts_rise(const struct raw_async *raw)
-{
-	uint32_t i;
-
-	for (i = 0; i < raw->ntasks; i++)
-		if (raw->starts[i] > raw->nframes ||
-		    (i && raw->starts[i] < raw->starts[i - 1]))
-			return false;
-	return true;
-}
-
-static bool are_python(const struct raw_async *raw)
-{
-	uint32_t i;
-
-	for (i = 0; i < raw->nframes; i++)
-		if (raw_frame_kind(&raw->frames[i]) != FRAME_PYTHON)
-			return false;
-	return true;
-}
-
-/* Returns true if a record of len bytes has all that it claims, in order. */
-static bool is_whole(const struct raw_async *raw, size_t len)
-{
-	return raw->nframes <= RAW_ASYNC_FRAMES &&
-	       raw->ntasks <= RAW_ASYNC_TASKS && raw->end < ASYNC_END_CNT &&
-	       raw->at < ABI_MAX_FRAMES && raw->name_at.len <= RAW_ASYNC_NAME &&
-	       (!raw->ntasks || !raw->starts[0]) && (raw->ntasks || !raw->nframes) &&
-	       starts_rise(raw) &&
-	       len >= offsetof(struct raw_async, frames) +
-		      raw->nframes * sizeof(raw->frames[0]) && are_python(raw);
-}
-
 int process_keep_async(struct process *p, const void *record, size_t len)
 {
 	const struct raw_async *raw = record;
 	struct thread *t;
 
-	if (!is_whole(raw, len))
+	if (!async_record_is_whole(raw, len))
 		return -EBADMSG;
 	t = process_thread(p, raw->tid, raw->interp_id);
 	if (t && !t->async)
