@@ -19,7 +19,11 @@
 int loop_of_thread(struct py_walk *w, uint64_t ts, uint64_t *loop)
 {
 	uint64_t dict, holder = 0;
-	int err = py_pointer(w, ts + py_thread_dict(w->o->minor), &dict);
+	int err;
+
+	if (w->o->ts_running_loop)	/* 3.13 */
+		return py_pointer(w, ts + w->o->ts_running_loop, loop);
+	err = py_pointer(w, ts + py_thread_dict(w->o->minor), &dict);
 
 	if (!err)
 		err = py_dict_value(w, dict, "__asyncio_running_event_loop__", THREAD_KEYS_MAX,
