@@ -2,8 +2,8 @@
 /*
  * loop_thread.c - see loop_thread.h.
  *
- * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): the dict has the
- * loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
+ * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): up to 3.12 the dict
+ * has the loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
  * Lib/asyncio/base_events.py (run_forever()).
  */
 #include "asyncio/loop_thread.h"
@@ -24,7 +24,6 @@ int loop_of_thread(struct py_walk *w, uint64_t ts, uint64_t *loop)
 	if (w->o->ts_running_loop)	/* 3.13 */
 		return py_pointer(w, ts + w->o->ts_running_loop, loop);
 	err = py_pointer(w, ts + py_thread_dict(w->o->minor), &dict);
-
 	if (!err)
 		err = py_dict_value(w, dict, "__asyncio_running_event_loop__", THREAD_KEYS_MAX,
 				    &holder);

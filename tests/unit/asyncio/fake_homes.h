@@ -277,6 +277,7 @@ static inline bool fake_homes_make(struct fake_homes *f, unsigned int minor, boo
 	f->target = (struct target_mem){ fake_homes_read, f };
 	f->pure = pure;
 	f->at.objects = f->t.at.objects;
+	f->at.objects.ts_running_loop = minor == 13 ? 256 : 0;
 	f->at.l = (struct py_layout){ .interp_next = 8, .interp_id = 16, .interp_threads_head = 24,
 				      .interp_threads_main = ABI_NO_OFF32, .ts_next = 8,
 				      .ts_thread_id = 64 };
