@@ -2,10 +2,11 @@
 /*
  * loop_thread.c - see loop_thread.h.
  *
- * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(),
- * PyRunningLoopHolder: rl_loop comes first), Lib/asyncio/base_events.py (run_forever()),
- * Include/cpython/pystate.h (dict, gilstate_counter, async_exc, thread_id: in all of these
- * versions, which tests/e2e/cpython/test_asyncio_layouts.py checks).
+ * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): the dict has the
+ * loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
+ * Lib/asyncio/base_events.py (run_forever()), Include/cpython/pystate.h (dict, gilstate_counter,
+ * async_exc, thread_id: in all of these versions, which tests/e2e/cpython/test_asyncio_layouts.py
+ * checks).
  */
 #include "asyncio/loop_thread.h"
 
@@ -20,13 +21,14 @@
 
 int loop_of_thread(struct py_walk *w, const struct py_layout *l, uint64_t ts, uint64_t *loop)
 {
-	uint64_t dict, holder;
+	uint64_t dict, holder = 0;
 	int err = py_pointer(w, ts + l->ts_thread_id - DICT_BEFORE_THREAD_ID, &dict);
 
 	if (!err)
 		err = py_dict_value(w, dict, "__asyncio_running_event_loop__", THREAD_KEYS_MAX,
 				    &holder);
-	if (!err)
+	*loop = holder;
+	if (!err && w->o->minor < 12)
 		err = py_pointer(w, holder + w->head, loop);
 	return !err && py_type_named(w, *loop, "NoneType") ? -ENOENT : err;
 }

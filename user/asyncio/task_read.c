@@ -273,8 +273,10 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 	what = i < 0 ? TASK_TYPE_OTHER : r->types[i].what;
 	if (what == TASK_TYPE_STEP)
 		memcpy(obj, b + head_bytes(r), 8);
+	/* trio's innermost one is a generator, which trio shows, too. */
 	if (t->coro_cnt)
-		return what == TASK_TYPE_COROUTINE ? TASK_TYPE_OTHER : what;
+		return what == TASK_TYPE_COROUTINE && r->at->library != TASKS_TRIO ?
+			TASK_TYPE_OTHER : what;
 	t->type = type;
 	return what;
 }

@@ -16,6 +16,8 @@
 #include "base/time.h"
 #include "base/util.h"
 #include "asyncio/home_tasks.h"
+#include "asyncio/task_read.h"
+#include "asyncio/trio.h"
 
 /* Previous nodes that may still be in the list when the current one is not. */
 #define TRAIL 64
@@ -118,6 +120,8 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	struct llist_node n;
 	int err = 0;
 
+	if (at->library == TASKS_TRIO)
+		return trio_tasks_read(mem, at, until_ns, out);
 	if (at->homes.minor)
 		return home_tasks_read(mem, at, until_ns, out);
 	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
@@ -259,6 +263,8 @@ int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,
 	struct listing l = { .r = { .at = at }, .out = out, .threads_left = TASK_THREADS_MAX };
 	int err;
 
+	if (at->library == TASKS_TRIO)
+		return trio_lists_read(mem, at, out);
 	if (at->homes.minor)
 		return home_lists_read(mem, at, out);
 	py_walk_init(&l.r.walk, mem, &at->objects, TASK_READS_MAX);

@@ -96,6 +96,12 @@ struct tasks_batch {
 /* Copy the valid part of a batch; counts that are too high are reduced to the space available. */
 void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from);
 
+/* Whose tasks: trio.h has what is different. */
+enum tasks_library {
+	TASKS_ASYNCIO,
+	TASKS_TRIO,
+};
+
 /* Where to start. */
 struct tasks_at {
 	struct async_layout async;	/* 3.14+: valid; else only its coro is */
@@ -108,7 +114,8 @@ struct tasks_at {
 	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
 	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
 	uint8_t waits;		/* 1: rows say what tasks wait for */
-	uint8_t pad[2];
+	uint8_t library;	/* enum tasks_library */
+	uint8_t pad;
 };
 
 struct task_list {

@@ -53,7 +53,7 @@ void dump_json_line(struct json *j, const char *key, int32_t line);
 /* Prints the tree of tasks, like `python -m asyncio pstree`, or why there is none. */
 void dump_tasks_text(const struct look_process *p);
 
-/* Writes the keys tasks and tasks_complete. */
+/* Writes the keys tasks, tasks_complete, trio_tasks and trio_tasks_complete. */
 void dump_tasks_json(struct json *j, const struct look_process *p);
 
 #endif

@@ -41,6 +41,7 @@ static bool runs_asyncio(const struct look_process *p)
 
 struct text {
 	const struct look_process *p;
+	const struct look_tasks *tasks;
 	const struct task_set *set;
 };
 
@@ -65,7 +66,7 @@ static void print_branches(const struct task_line *l)
 static void print_frame(const struct text *t, uint32_t frame)
 {
 	const struct profile_tables *tables = process_tables(t->p->process);
-	const struct frame *f = &tables->frames[t->p->tasks->frames[frame]];
+	const struct frame *f = &tables->frames[t->tasks->frames[frame]];
 
 	fputs(" ", stdout);
 	print_escaped(tables->strings[f->func].data, tables->strings[f->func].len);
@@ -103,7 +104,7 @@ static void print_task(const struct text *t, const struct task_line *l)
 		fputs(" (incomplete)", stdout);
 	fputs(marks[l->mark], stdout);
 	if (task && l->mark == TASK_MARK_NONE)
-		dump_text_task_lock(t->p->tasks, l->task);
+		dump_text_task_lock(t->tasks, l->task);
 }
 
 static void print_line(void *ctx, const struct task_line *l)
@@ -118,15 +119,15 @@ static void print_line(void *ctx, const struct task_line *l)
 	putchar('\n');
 }
 
-static void print_tree(const struct look_process *p)
+static void print_tree(const struct look_process *p, struct look_tasks *tasks, const char *library)
 {
-	struct text t = { p, &p->tasks->set };
+	struct text t = { p, tasks, &tasks->set };
 	struct task_tree *tree;
 
 	if (!t.set->cnt && !t.set->changed && !t.set->unread)
 		return;
-	printf("\n%zu asyncio %s\n", t.set->cnt, text_plural(t.set->cnt, "task", "tasks"));
-	tree = task_tree_new(&p->tasks->set);
+	printf("\n%zu %s %s\n", t.set->cnt, library, text_plural(t.set->cnt, "task", "tasks"));
+	tree = task_tree_new(&tasks->set);
 	if (!tree || task_tree_each(tree, print_line, &t))
 		printf("There is not enough memory to show them.\n");
 	task_tree_free(tree);
@@ -136,7 +137,6 @@ static void print_tree(const struct look_process *p)
 		printf("Some could not be read.\n");
 	if (t.set->changed)
 		printf("The list of tasks kept changing: some are missing.\n");
-	dump_text_deadlocks(p, true);
 }
 
 /* Prints why there is no tree, if one may be expected. */
@@ -148,30 +148,35 @@ static void print_why(const struct look_process *p)
 		printf("\nasyncio's tasks are listed from CPython 3.14 on.\n");
 	else if (err && err != -EOPNOTSUPP && err != -ENOENT && runs_asyncio(p))
 		printf("\nasyncio's tasks could not be read: %s.\n", strerror(-err));
-	if (runs_file(p, "/trio/_core/_run.py"))
-		printf("\ntrio's tasks are not listed: trio keeps them in Python objects that "
-		       "cannot be found from outside.\n");
+	err = p->trio ? p->trio->err : 0;
+	if (err && runs_file(p, "/trio/_core/_run.py"))
+		printf("\ntrio's tasks could not be read: %s.\n", strerror(-err));
 }
 
 void dump_tasks_text(const struct look_process *p)
 {
 	if (!p->tasks)
 		return;
-	if (!p->tasks->err)
-		print_tree(p);
+	if (!p->tasks->err) {
+		print_tree(p, p->tasks, "asyncio");
+		dump_text_deadlocks(p, true);
+	}
+	if (p->trio && !p->trio->err)
+		print_tree(p, p->trio, "trio");
 	print_why(p);
 }
 
 /* ---- JSON ---- */
 
-static void write_frames(struct json *j, const struct look_process *p, const struct task *task)
+static void write_frames(struct json *j, const struct look_process *p,
+			 const struct look_tasks *tasks, const struct task *task)
 {
 	const struct profile_tables *tables = process_tables(p->process);
 	uint32_t i;
 
 	json_array(j, "coroutines");
 	for (i = 0; i < task->frame_cnt; i++) {
-		const struct frame *f = &tables->frames[p->tasks->frames[task->frame_at + i]];
+		const struct frame *f = &tables->frames[tasks->frames[task->frame_at + i]];
 
 		json_object(j, NULL);
 		json_ref(j, "function", &tables->strings[f->func]);
@@ -182,10 +187,11 @@ static void write_frames(struct json *j, const struct look_process *p, const str
 	json_array_end(j);
 }
 
-static void write_task(struct json *j, const struct look_process *p, const struct task *task)
+static void write_task(struct json *j, const struct look_process *p,
+		       const struct look_tasks *tasks, const struct task *task)
 {
-	const struct task_set *set = &p->tasks->set;
-	const struct look_wait *wait = p->tasks->waits ? &p->tasks->waits[task - set->tasks] : NULL;
+	const struct task_set *set = &tasks->set;
+	const struct look_wait *wait = tasks->waits ? &tasks->waits[task - set->tasks] : NULL;
 	const struct look_lock *lock = wait ? wait->lock : NULL;
 	uint32_t i;
 
@@ -197,7 +203,7 @@ static void write_task(struct json *j, const struct look_process *p, const struc
 	json_bool(j, "moved", task->flags & TASK_MOVED);
 	json_bool(j, "cut", task->flags & TASK_CUT);
 	json_bool(j, "cycle", task->cycle);
-	write_frames(j, p, task);
+	write_frames(j, p, tasks, task);
 	json_array(j, "awaited_by");
 	for (i = 0; i < task->waiter_cnt; i++)
 		json_uint(j, NULL, set->waiters[task->waiter_at + i]);
@@ -207,20 +213,28 @@ static void write_task(struct json *j, const struct look_process *p, const struc
 	json_object_end(j);
 }
 
-void dump_tasks_json(struct json *j, const struct look_process *p)
+/* Writes the list, and whether it is complete. */
+static void write_tasks(struct json *j, const struct look_process *p, struct look_tasks *tasks,
+			const char *key, const char *complete)
 {
-	struct task_set *set = p->tasks && !p->tasks->err ? &p->tasks->set : NULL;
+	struct task_set *set = tasks && !tasks->err ? &tasks->set : NULL;
 	size_t i;
 
 	if (!set) {
-		json_null(j, "tasks");
-		json_bool(j, "tasks_complete", false);
+		json_null(j, key);
+		json_bool(j, complete, false);
 		return;
 	}
 	task_tree_free(task_tree_new(set));	/* it finds the cycles */
-	json_array(j, "tasks");
+	json_array(j, key);
 	for (i = 0; i < set->cnt; i++)
-		write_task(j, p, &set->tasks[i]);
+		write_task(j, p, tasks, &set->tasks[i]);
 	json_array_end(j);
-	json_bool(j, "tasks_complete", !set->cut && !set->changed && !set->unread);
+	json_bool(j, complete, !set->cut && !set->changed && !set->unread);
+}
+
+void dump_tasks_json(struct json *j, const struct look_process *p)
+{
+	write_tasks(j, p, p->tasks, "tasks", "tasks_complete");
+	write_tasks(j, p, p->trio, "trio_tasks", "trio_tasks_complete");
 }

@@ -14,6 +14,7 @@
 #include "look/look_locals.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
+#include "look/look_trio.h"
 #include "look/look_worker.h"
 #include "memory/remote_mem.h"
 #include "resolve/observer.h"
@@ -101,8 +102,7 @@ static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 	}
 }
 
-/* Resolves the names of all frames. Returns 0 or -ENOMEM. */
-static int name_frames(struct process *p, struct look_tasks *t)
+int look_tasks_name(struct process *p, struct look_tasks *t)
 {
 	size_t i;
 	int err = 0;
@@ -161,7 +161,7 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
 	if (err)
 		return err;
-	err = name_frames(p, t);
+	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);
 	else
@@ -176,7 +176,7 @@ static void look_tasks_take(struct process *p, struct look_tasks *out)
 	out->err = take_tasks(p, out);
 }
 
-static void look_tasks_free(struct look_tasks *t)
+void look_tasks_free(struct look_tasks *t)
 {
 	if (!t->err)
 		task_set_free(&t->set);
@@ -193,7 +193,7 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 				      .beyond = seen->beyond, .ended = ended };
 	struct look_process_locals *locals = NULL;
 	struct look_lock *locks = NULL;
-	struct look_tasks tasks = { .err = -ENOENT };
+	struct look_tasks tasks = { .err = -ENOENT }, trio = { .err = -ENOENT };
 	struct proc_status status;
 	int err;
 
@@ -213,11 +213,14 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 	if (l->args->tasks && !shown.ended) {
 		look_tasks_take(p, &tasks);
 		shown.tasks = &tasks;
+		look_trio_take(p, &trio);
+		shown.trio = &trio;
 	}
 	err = l->args->show(l->args->ctx, &shown);
 	look_locals_free(locals);
 	free(locks);
 	look_tasks_free(&tasks);
+	look_tasks_free(&trio);
 	free(list);
 	return err;
 }

@@ -33,6 +33,7 @@ struct look_process {
 	bool locals_cut;	/* with locals: some were not read */
 	bool ended;		/* the process has ended since */
 	struct look_tasks *tasks;	/* its asyncio tasks; NULL: not requested */
+	struct look_tasks *trio;	/* its tasks of trio (look_trio.h); NULL: not requested */
 };
 
 struct look_args {
@@ -75,5 +76,9 @@ struct look_tasks {
 	struct look_wait *waits;	/* of each task; NULL: none waits for a lock */
 	struct look_lock *locks;	/* that waits point to */
 };
+
+/* Resolve the names of all frames of t->set. 0 or -ENOMEM. */
+int look_tasks_name(struct process *p, struct look_tasks *t);
+void look_tasks_free(struct look_tasks *t);
 
 #endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * trio.c - one set of trio's tasks. See trio.h; trio_home.c finds the sets.
+ *
+ * Sources: trio/_core/_run.py at v0.22.0 ... v0.35.0: Runner.tasks (a set), Task (slots: coro,
+ * name, _parent_nursery), Nursery._parent_task. Include/cpython/setobject.h, the same since 3.6: an
+ * entry whose hash is -1 was deleted.
+ */
+#include "asyncio/trio.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asyncio/task_read.h"
+#include "base/util.h"
+#include "cpython/attributes.h"
+#include "cpython/slots.h"
+
+/* Entries of a set that are read at a time. */
+#define SLOTS_A_READ 256
+
+/* PySetObject after its head. */
+struct set_words {
+	uint64_t fill, used, mask, table;
+};
+
+struct set_entry {
+	uint64_t key;
+	int64_t hash;
+};
+
+/* The parts of a task that are needed here. */
+struct trio_task {
+	uint64_t coro, name, nursery;
+};
+
+struct trio_walk {
+	struct task_reader r;
+	struct tasks_batch *out;
+	uint64_t until_ns;
+	uint64_t type;		/* Task; 0: none was read so far */
+	uint16_t coro, name, nursery;	/* its slots */
+	uint64_t last_nursery, last_parent;	/* tasks of one nursery are often neighbours */
+};
+
+/* ---- one task ---- */
+
+static int find_slots(struct trio_walk *w, uint64_t type)
+{
+	int err = py_slot_offset(&w->r.walk, type, "coro", &w->coro);
+
+	if (!err)
+		err = py_slot_offset(&w->r.walk, type, "name", &w->name);
+	if (!err)
+		err = py_slot_offset(&w->r.walk, type, "_parent_nursery", &w->nursery);
+	w->type = err ? 0 : type;
+	return err;
+}
+
+static int read_task(struct trio_walk *w, uint64_t addr, struct trio_task *t)
+{
+	uint64_t type;
+	int err = py_pointer(&w->r.walk, addr + w->r.walk.head - 8, &type);
+
+	if (!err && type != w->type)
+		err = find_slots(w, type);
+	if (!err)
+		err = task_get(&w->r, addr + w->coro, &t->coro, 8);
+	if (!err)
+		err = task_get(&w->r, addr + w->name, &t->name, 8);
+	if (!err)
+		err = task_get(&w->r, addr + w->nursery, &t->nursery, 8);
+	return err;
+}
+
+/* The task in whose nursery it is; 0: none, as of the first task. */
+static uint64_t parent_of(struct trio_walk *w, uint64_t nursery)
+{
+	uint64_t parent;
+
+	if (nursery && nursery == w->last_nursery)
+		return w->last_parent;
+	/* None has no such attribute. */
+	if (!nursery || py_attribute(&w->r.walk, nursery, "_parent_task", &parent))
+		return 0;
+	w->last_nursery = nursery;
+	w->last_parent = parent;
+	return parent;
+}
+
+/* Read it once. Returns true if it was the same before and after; else *f is what it is now. */
+static bool read_once(struct trio_walk *w, struct task_read *t, uint64_t addr,
+		      struct trio_task *f, int *err)
+{
+	struct trio_task now;
+	uint64_t parent;
+
+	t->row->frame_cnt = t->row->waiter_cnt = t->coro_cnt = 0;
+	t->row->flags = task_name_read(&w->r, f->name, t->row->name) ? TASK_NAMELESS : 0;
+	task_coros_read(&w->r, t, f->coro);
+	parent = parent_of(w, f->nursery);
+	if (parent)
+		task_waiter_add(t, parent);
+	*err = read_task(w, addr, &now);
+	if (*err)
+		return false;
+	if (memcmp(f, &now, sizeof(now)) || !task_coros_still(&w->r, t)) {
+		*f = now;
+		t->row->flags |= TASK_MOVED;
+	}
+	return !(t->row->flags & TASK_MOVED);
+}
+
+/* Add the task's row. 0, or -errno: it is gone. */
+static int add_task(struct trio_walk *w, uint64_t addr)
+{
+	struct tasks_batch *out = w->out;
+	struct task_read t = { .out = out, .row = &out->rows[out->row_cnt] };
+	struct trio_task f;
+	int tries, err = read_task(w, addr, &f);
+
+	*t.row = (struct task_row){
+		.addr = addr, .frame_at = out->frame_cnt, .waiter_at = out->waiter_cnt,
+	};
+	for (tries = 0; !err && tries < TASK_TRIES; tries++)
+		if (read_once(w, &t, addr, &f, &err))
+			break;
+	if (err)
+		return err;
+	out->row_cnt++;
+	out->frame_cnt += t.row->frame_cnt;
+	out->waiter_cnt += t.row->waiter_cnt;
+	return 0;
+}
+
+/* ---- the set ---- */
+
+static bool has_room(const struct trio_walk *w)
+{
+	const struct tasks_batch *b = w->out;
+	uint32_t max = w->r.at->max && w->r.at->max < TASKS_BATCH ? w->r.at->max : TASKS_BATCH;
+
+	return b->row_cnt < max && b->frame_cnt + TASK_FRAMES_MAX <= TASKS_BATCH_FRAMES &&
+	       b->waiter_cnt < TASKS_BATCH_WAITERS &&
+	       w->r.walk.reads_left > TASK_READS_OF_ONE &&
+	       (!b->row_cnt || now_ns() < w->until_ns);
+}
+
+static int read_set(struct trio_walk *w, struct set_words *s)
+{
+	int err = task_get(&w->r, w->r.at->head + w->r.walk.head, s, sizeof(*s));
+
+	/* Tables of a set have a power of two of slots. */
+	return err ? err : s->mask & (s->mask + 1) || s->used > s->mask || s->mask > UINT32_MAX ?
+		-EBADMSG : 0;
+}
+
+/* Add the tasks in slots from *slot on. *slot: where to continue. */
+static int walk_slots(struct trio_walk *w, const struct set_words *s, uint64_t *slot)
+{
+	struct set_entry e[SLOTS_A_READ];
+	uint64_t n, k;
+	int err;
+
+	for (; *slot <= s->mask; *slot += n) {
+		n = s->mask + 1 - *slot < SLOTS_A_READ ? s->mask + 1 - *slot : SLOTS_A_READ;
+		err = task_get(&w->r, s->table + *slot * sizeof(*e), e, n * sizeof(*e));
+		if (err)
+			return err;
+		for (k = 0; k < n; k++) {
+			if (!e[k].key || e[k].hash == -1)
+				continue;
+			if (!has_room(w)) {
+				*slot += k;
+				return 0;
+			}
+			add_task(w, e[k].key);	/* it may be gone by now */
+		}
+	}
+	return 0;
+}
+
+int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t until_ns,
+		    struct tasks_batch *out)
+{
+	struct trio_walk w = { .r = { .at = at }, .out = out, .until_ns = until_ns };
+	uint64_t slot = at->node ? at->node - 1 : 0;
+	struct set_words before, after;
+	int err;
+
+	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
+	out->row_cnt = out->frame_cnt = out->waiter_cnt = out->counted = 0;
+	out->end = TASKS_LOST;
+	out->next = 0;
+	err = read_set(&w, &before);
+	if (!err && at->count)
+		out->counted = (uint32_t)before.used;
+	if (!err && !at->count)
+		err = walk_slots(&w, &before, &slot);
+	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
+	if (err)
+		return out->row_cnt ? 0 : err;
+	/* With another table, tasks are in other slots. */
+	if (read_set(&w, &after) || after.table != before.table || after.mask != before.mask)
+		return 0;
+	out->end = at->count || slot > before.mask ? TASKS_DONE : TASKS_MORE;
+	out->next = slot + 1;
+	return 0;
+}
