@@ -122,7 +122,7 @@ static int read_struct(struct py_walk *w, const struct async_homes *h, uint64_t 
 /* Which attribute a key is; A_CNT: none. Keys are interned: nearly all objects share them. */
 static uint32_t attribute_of(struct py_walk *w, struct future_types *types, uint64_t key)
 {
-	uint32_t i = (uint32_t)(key >> 4) % FUTURE_KEYS;
+	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15 >> 32) % FUTURE_KEYS;
 
 	if (!key)
 		return A_CNT;
@@ -173,7 +173,7 @@ static int read_attributes(struct py_walk *w, struct future_types *types, uint64
 	return err;
 }
 
-/* The object, or 0 if it is None, of which there is one. */
+/* The object, or 0 if it is None, of which there is one. Only _fut_waiter can be None. */
 static uint64_t unless_none(struct py_walk *w, struct future_types *types, uint64_t obj)
 {
 	if (!obj || obj == types->none)
@@ -192,12 +192,12 @@ static int read_object(struct py_walk *w, struct future_types *types, uint64_t o
 
 	if (err)
 		return err;
-	out->loop = unless_none(w, types, v[A_LOOP]);
-	out->callbacks = unless_none(w, types, v[A_CALLBACKS]);
+	out->loop = v[A_LOOP];
+	out->callbacks = v[A_CALLBACKS];
 	out->done = v[A_STATE] && !py_is_text(w, v[A_STATE], "PENDING");
 	if (out->kind == FUTURE_TASK) {
-		out->coro = unless_none(w, types, v[A_CORO]);
-		out->name = unless_none(w, types, v[A_NAME]);
+		out->coro = v[A_CORO];
+		out->name = v[A_NAME];
 		out->fut_waiter = unless_none(w, types, v[A_WAITER]);
 	}
 	return 0;

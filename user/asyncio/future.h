@@ -11,7 +11,7 @@
 /* Limit on base classes of an object's type that are searched for Task and Future. */
 #define FUTURE_BASES_MAX 32
 #define FUTURE_TYPES 16
-#define FUTURE_KEYS 64
+#define FUTURE_KEYS 256
 
 enum future_kind {
 	FUTURE_NONE,		/* neither, or unreadable */

@@ -225,7 +225,7 @@ static void add_frame(struct task_reader *r, struct task_read *t, const struct c
 
 	if (at != ABI_NO_OFF)
 		memcpy(&tlbc, b + r->at->async.coro.gen_frame + at, 4);
-	t->out->frames[t->row->frame_at + t->row->frame_cnt++] = (struct raw_frame){
+	t->frames[t->row->frame_cnt++] = (struct raw_frame){
 		.code = s->code, .lasti = offset_of(r, s->code, s->ip, tlbc),
 		.id = identity_of(r, s->code),
 	};
@@ -290,7 +290,7 @@ static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t c
 	parse_coro(r, coro, b, s);
 	if (s->state == r->at->async.coro.state_executing)
 		t->row->flags |= TASK_EXECUTING;
-	if (s->code && t->out)
+	if (s->code && t->frames)
 		add_frame(r, t, s, b);
 	return is_suspended(r, s->state) ? awaited_by_coro(r, coro, b, n) : 0;
 }
@@ -345,7 +345,7 @@ bool task_coros_still(struct task_reader *r, const struct task_read *t)
 void task_waiter_add(struct task_read *t, uint64_t task)
 {
 	if (t->row->waiter_cnt < TASK_WAITERS_MAX)
-		t->out->waiters[t->row->waiter_at + t->row->waiter_cnt++] = task;
+		t->waiters[t->row->waiter_cnt++] = task;
 	else
 		t->row->flags |= TASK_CUT;
 }
@@ -417,7 +417,9 @@ static bool read_once(struct task_reader *r, struct task_read *t, uint64_t node,
 int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 		  struct tasks_batch *out)
 {
-	struct task_read t = { .out = out, .row = &out->rows[out->row_cnt] };
+	struct task_read t = { .frames = out->frames + out->frame_cnt,
+			       .waiters = out->waiters + out->waiter_cnt,
+			       .row = &out->rows[out->row_cnt] };
 	int tries, err = 0;
 
 	*t.row = (struct task_row){

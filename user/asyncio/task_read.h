@@ -65,7 +65,8 @@ struct coro_state {
 
 /* A task that is being read. */
 struct task_read {
-	struct tasks_batch *out;	/* NULL: rows have no frames */
+	struct raw_frame *frames;	/* of the row, TASK_FRAMES_MAX; NULL: none are wanted */
+	uint64_t *waiters;		/* of the row, TASK_WAITERS_MAX; NULL: none are wanted */
 	struct task_row *row;
 	uint64_t type;		/* of the outermost coroutine */
 	struct coro_state coros[TASK_FRAMES_MAX];
@@ -79,8 +80,8 @@ int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f
 /* A task's name from its object. 0; -EBADMSG: neither a str nor an int; -errno: unreadable. */
 int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTES]);
 /*
- * Add a task's coroutines, from the outermost one on, to t->coros, and their frames to its row and
- * *t->out. What cannot be read ends them.
+ * Add a task's coroutines, from the outermost one on, to t->coros, and their frames to its
+ * row's. What cannot be read ends them.
  */
 void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t coro);
 /* Returns true if the coroutines have not moved since they were read. */

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
+#include "asyncio/home_tasks.h"
 #include "asyncio/task_read.h"
 #include "asyncio/trio.h"
 
@@ -121,6 +122,8 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 
 	if (at->library == TASKS_TRIO)
 		return trio_tasks_read(mem, at, until_ns, out);
+	if (at->homes.minor)
+		return home_tasks_read(mem, at, until_ns, out);
 	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
 	out->row_cnt = out->frame_cnt = out->waiter_cnt = 0;
 	out->end = TASKS_LOST;
@@ -262,6 +265,8 @@ int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,
 
 	if (at->library == TASKS_TRIO)
 		return trio_lists_read(mem, at, out);
+	if (at->homes.minor)
+		return home_lists_read(mem, at, out);
 	py_walk_init(&l.r.walk, mem, &at->objects, TASK_READS_MAX);
 	out->cnt = 0;
 	out->cut = 0;

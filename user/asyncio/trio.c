@@ -117,7 +117,11 @@ static bool read_once(struct trio_walk *w, struct task_read *t, uint64_t addr,
 static int add_task(struct trio_walk *w, uint64_t addr)
 {
 	struct tasks_batch *out = w->out;
-	struct task_read t = { .out = out, .row = &out->rows[out->row_cnt] };
+	struct task_read t = {
+		.frames = out->frames + out->frame_cnt,
+		.waiters = out->waiters + out->waiter_cnt,
+		.row = &out->rows[out->row_cnt],
+	};
 	struct trio_task f;
 	int tries, err = read_task(w, addr, &f);
 
@@ -143,7 +147,7 @@ static bool has_room(const struct trio_walk *w)
 	uint32_t max = w->r.at->max && w->r.at->max < TASKS_BATCH ? w->r.at->max : TASKS_BATCH;
 
 	return b->row_cnt < max && b->frame_cnt + TASK_FRAMES_MAX <= TASKS_BATCH_FRAMES &&
-	       b->waiter_cnt < TASKS_BATCH_WAITERS &&
+	       b->waiter_cnt + TASK_WAITERS_MAX <= TASKS_BATCH_WAITERS &&
 	       w->r.walk.reads_left > TASK_READS_OF_ONE &&
 	       (!b->row_cnt || now_ns() < w->until_ns);
 }

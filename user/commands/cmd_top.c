@@ -202,6 +202,7 @@ static void write_process(struct json *j, const struct live_process *p,
 	write_growth(j, &facts.growth);
 	json_uint(j, "threads", p->threads);
 	json_uint(j, "lost", p->lost);
+	top_loops_json(session, p->process, j);
 	write_hottest(j, p);
 	write_hottest_line(j, p);
 	if (!p->hottest)

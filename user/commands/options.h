@@ -98,6 +98,7 @@ struct top_options {
 	uint32_t count;			/* -n; 0: until interrupted */
 	uint32_t limit;			/* --limit; 0: all rows */
 	enum top_sort sort;		/* --sort */
+	bool async;			/* --async */
 	bool once;			/* --once */
 	bool batch;			/* -b */
 	bool json;			/* --json */

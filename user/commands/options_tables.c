@@ -355,6 +355,8 @@ const struct setting options_top[] = {
 	  RATE(top.rate_hz) },
 	{ 'i', "interval", "TIME", LOOK, "time between updates: 2s (default), 0.5, 1m",
 	  SECONDS(top.interval_s), .preset = "2" },
+	{ 0, "async", NULL, LOOK, "asyncio: show how the event loops fare (3.8+), and who awaits "
+	  "the task instead of the loop", FLAG(top.async) },
 	{ 'n', "iterations", "N", LOOK, "stop after N updates", NUMBER(top.count) },
 	{ 0, "once", NULL, LOOK, "print one table and exit, same as -b -n 1", FLAG(top.once) },
 	{ 'b', "batch", NULL, OUTPUT, "print one table after another, even on a terminal",

@@ -58,6 +58,7 @@ struct top_facts top_facts_of(struct top_session *s, const struct process *p, bo
 	struct top_facts facts = { .label = top_label(s->labels, p) };
 
 	top_memory_of(s->memory, p, since_start, &facts);
+	top_loops_lag(s, p, facts.lag);
 	return facts;
 }
 
@@ -101,6 +102,7 @@ void top_cells_make(const struct live_process *p, const struct live_sums *s,
 	out->text[TOP_PYTHON] = top_text("%s", process_image(p->process)->version);
 	out->text[TOP_RSS] = strdup(facts->rss ? top_bytes(facts->rss, bytes) : "-");
 	out->text[TOP_GROWTH] = growth_text(&facts->growth);
+	out->text[TOP_LAG] = strdup(facts->lag);
 	out->text[TOP_PROGRAM] = top_text("%s", facts->label);
 	out->text[TOP_WHERE] = text_escape(where, strlen(where));
 	out->text[TOP_HOTTEST] = hottest_text(p, hot);

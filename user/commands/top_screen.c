@@ -51,6 +51,7 @@ static void keep_second(struct top_ui *ui)
 
 /* Lines that are not rows: title, tabs or sort, headings, the last line. */
 #define OTHER_LINES 4
+#define FIRST_ROW 3
 
 static const char *const tabs[VIEW_CNT] = {
 	[VIEW_FUNCTIONS] = "functions", [VIEW_THREADS] = "threads", [VIEW_CALLERS] = "callers",
@@ -151,7 +152,7 @@ static const char *empty_text(const struct top_ui *ui)
 
 static void draw_rows(struct top_ui *ui, struct canvas *c, size_t columns)
 {
-	size_t i;
+	size_t first = FIRST_ROW + !!*ui->rows.loop, i;
 
 	if (ui->cursor < ui->first)
 		ui->first = ui->cursor;
@@ -163,12 +164,13 @@ static void draw_rows(struct top_ui *ui, struct canvas *c, size_t columns)
 		const char *text = ui->rows.rows[ui->shown[ui->first + i]].text;
 		bool chosen = ui->first + i == ui->cursor;
 
-		canvas_add(c, i + 3, chosen ? CANVAS_REVERSE : CANVAS_PLAIN, text ? text : "?");
+		canvas_add(c, first + i, chosen ? CANVAS_REVERSE : CANVAS_PLAIN,
+			   text ? text : "?");
 		if (chosen)
-			canvas_fill(c, i + 3, CANVAS_REVERSE);
+			canvas_fill(c, first + i, CANVAS_REVERSE);
 	}
 	if (!ui->shown_cnt)
-		canvas_add(c, 3, CANVAS_DIM, empty_text(ui));
+		canvas_add(c, first, CANVAS_DIM, empty_text(ui));
 }
 
 static void draw_help(struct canvas *c, size_t rows)
@@ -233,17 +235,20 @@ static void draw_last_line(struct top_ui *ui, struct canvas *c, size_t row, size
 static int draw_screen(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)
 {
 	int err = canvas_begin(c, rows, columns);
+	size_t others;
 
 	if (err)
 		return err;
-	ui->height = rows > OTHER_LINES ? rows - OTHER_LINES : 0;
+	others = OTHER_LINES + !!*ui->rows.loop;
+	ui->height = rows > others ? rows - others : 0;
 	if (ui->choice->help) {
 		draw_help(c, rows);
 		return canvas_draw(c, STDOUT_FILENO);
 	}
 	canvas_add(c, 0, CANVAS_BOLD, ui->rows.title);
 	draw_second_line(ui, c, columns);
-	canvas_add(c, 2, CANVAS_BOLD, ui->rows.columns);
+	canvas_add(c, 2, CANVAS_PLAIN, ui->rows.loop);
+	canvas_add(c, 2 + !!*ui->rows.loop, CANVAS_BOLD, ui->rows.columns);
 	draw_rows(ui, c, columns);
 	draw_last_line(ui, c, rows - 1, columns);
 	return canvas_draw(c, STDOUT_FILENO);

@@ -12,6 +12,7 @@
 #include "commands/options.h"
 #include "host/identity.h"
 #include "live/live_counts.h"
+#include "look/loop_poll.h"
 #include "target/inspector.h"
 #include "worker/worker.h"
 
@@ -23,7 +24,7 @@ static int open_capture(struct top_session *s, enum record_mode mode, uint32_t r
 	const struct select_options *o = &s->opts->select;
 	struct capture_args args = {
 		.all = o->all, .rate_hz = rate_hz ? rate_hz : RATE_HZ, .gc = true,
-		.native_threads = true, .mode = &record_modes[mode],
+		.native_threads = true, .mode = &record_modes[mode], .async = s->opts->async,
 		.identities = s->identities, .observer = live_observer(s->live),
 	};
 
@@ -64,7 +65,9 @@ int top_session_begin(struct top_session *s, const struct top_options *opts, enu
 	s->live = live_new(stacks, wait_ns);
 	s->labels = top_labels_new();
 	s->memory = top_memory_new();
-	if (!s->identities || !s->live || !s->labels || !s->memory)
+	s->loops = opts->async ? loop_poll_new() : NULL;
+	if (!s->identities || !s->live || !s->labels || !s->memory ||
+	    (opts->async && !s->loops))
 		return -ENOMEM;
 	err = start_capture(s, mode, rate_hz);
 	if (err)
@@ -78,8 +81,11 @@ int top_session_begin(struct top_session *s, const struct top_options *opts, enu
 
 int top_session_poll(struct top_session *s, int ms, bool *second)
 {
-	int err = capture_poll(s->capture, ms);
+	int err = capture_poll(s->capture, top_loops_wait_ms(s, ms));
 	uint64_t now = now_ns();
+
+	if (s->loops && !err)
+		loop_poll_tick(s->loops);
 
 	*second = !err && now >= s->next_second_ns;
 	if (!*second)
@@ -89,6 +95,7 @@ int top_session_poll(struct top_session *s, int ms, bool *second)
 	live_second(s->live, now);
 	top_labels_forget(s->labels);
 	top_memory_second(s->memory, s->live);
+	top_loops_second(s);
 	return err;
 }
 
@@ -112,6 +119,7 @@ int top_session_end(struct top_session *s)
 	live_free(s->live);
 	top_labels_free(s->labels);
 	top_memory_free(s->memory);
+	loop_poll_free(s->loops);
 	identities_free(s->identities);
 	keeper_end();
 	return err;

@@ -20,11 +20,13 @@
 struct canvas;
 struct capture;
 struct identities;
+struct json;
 struct live;
 struct live_hot_line;
 struct live_process;
 struct live_recent;
 struct live_sums;
+struct loop_poll;
 struct process;
 struct profile_tables;
 struct top_cells;
@@ -43,6 +45,7 @@ struct top_session {
 	struct capture *capture;
 	struct top_labels *labels;
 	struct top_memory *memory;
+	struct loop_poll *loops;	/* NULL: without --async */
 	uint64_t start_ns;		/* CLOCK_MONOTONIC */
 	uint64_t next_second_ns;
 };
@@ -69,6 +72,9 @@ enum top_view {
 };
 
 #define TOP_FILTER_BYTES 64
+/* "0.84 s", and the line about an event loop. */
+#define TOP_LAG_BYTES 24
+#define TOP_LOOP_BYTES 160
 /* Columns by which rows can be sorted. */
 #define TOP_VALUES TOP_SORTS
 
@@ -101,6 +107,7 @@ struct top_rows {
 	size_t cnt;
 	char title[512];		/* of the host or of the process; printable */
 	char columns[256];		/* headings */
+	char loop[TOP_LOOP_BYTES];	/* a line above them; "": none */
 };
 
 /* The screen while it runs. */
@@ -167,6 +174,7 @@ struct top_facts {
 	const char *label;		/* printable */
 	uint64_t rss;			/* resident memory in bytes; 0: unknown */
 	struct memory_growth growth;	/* of the rss */
+	char lag[TOP_LAG_BYTES];	/* of its event loops; "-": unknown; "": not wanted */
 };
 
 /* since_start: the growth since the start, else in the last minute. */
@@ -209,6 +217,20 @@ void top_memory_second(struct top_memory *m, struct live *l);
 /* Sets facts->rss and growth, of the last time that they were read. */
 void top_memory_of(struct top_memory *m, const struct process *p, bool since_start,
 		   struct top_facts *facts);
+
+/* ---- how event loops fare, with --async (top_loops.c) ---- */
+
+/* Says which processes there are. To be called once a second. */
+void top_loops_second(struct top_session *s);
+/* For how many of these ms to wait until the next look at a loop. */
+int top_loops_wait_ms(const struct top_session *s, int ms);
+/* Writes by how much what was due was late, over the interval. */
+void top_loops_lag(const struct top_session *s, const struct process *p, char out[TOP_LAG_BYTES]);
+/* Writes the line about its loops over the last seconds; "": none was seen. */
+void top_loops_line(const struct top_session *s, const struct process *p, uint32_t seconds,
+		    char out[TOP_LOOP_BYTES]);
+/* Writes the member "asyncio": null, or an object. */
+void top_loops_json(const struct top_session *s, const struct process *p, struct json *j);
 
 /* ---- rows ---- */
 

@@ -18,7 +18,8 @@ static const struct {
 	size_t most;		/* of texts on a terminal */
 } columns_of[TOP_CELLS] = {
 	[TOP_PID] = { "pid", true }, [TOP_CPU] = { " cpu %", true }, [TOP_GIL] = { "gil %", true },
-	[TOP_GC] = { " gc %", true }, [TOP_RSS] = { "  rss", true },
+	[TOP_GC] = { " gc %", true },
+	[TOP_LAG] = { "loop lag", true }, [TOP_RSS] = { "  rss", true },
 	[TOP_GROWTH] = { "rss/min", true }, [TOP_THREADS] = { "threads", true },
 	[TOP_LOST] = { "  lost", true }, [TOP_PYTHON] = { "python ", false },
 	[TOP_PROGRAM] = { "program", false, 60 },
@@ -71,6 +72,15 @@ static bool is_placed(const struct top_cells *rows, size_t cnt)
 	return i < cnt;
 }
 
+static bool has_lags(const struct top_cells *rows, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt && (!rows[i].text[TOP_LAG] || !*rows[i].text[TOP_LAG]); i++)
+		;
+	return i < cnt;
+}
+
 static bool has_losses(const struct top_cells *rows, size_t cnt)
 {
 	size_t i;
@@ -112,6 +122,7 @@ static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool
 		{ TOP_GC, ROOM_FOR_ALL },
 		{ TOP_THREADS, ROOM_FOR_ALL }, { TOP_LOST, ROOM_FOR_ALL },
 		{ TOP_GROWTH, ROOM_FOR_ALL }, { TOP_GIL, ROOM_FOR_ALL }, { TOP_RSS, ROOM_FOR_RSS },
+		{ TOP_LAG, ROOM_FOR_RSS },
 	};
 	size_t more = placed ? MORE_PLACED : 0, i;
 
@@ -172,6 +183,8 @@ void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_
 		if (columns && columns_of[c].most)
 			out->width[c] = smaller_of(out->width[c], columns_of[c].most);
 	}
+	if (!has_lags(rows, cnt))
+		out->width[TOP_LAG] = 0;
 	if (!columns)
 		return;
 	drop_numbers(out, columns, placed, has_losses(rows, cnt), sorted_columns[sort]);

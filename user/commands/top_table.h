@@ -12,8 +12,8 @@
 
 /* The columns from left to right: numbers first, so they do not move when a text changes. */
 enum top_cell {
-	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_RSS, TOP_GROWTH, TOP_THREADS, TOP_LOST, TOP_PYTHON,
-	TOP_PROGRAM, TOP_WHERE, TOP_HOTTEST, TOP_CELLS,
+	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_LAG, TOP_RSS, TOP_GROWTH, TOP_THREADS, TOP_LOST,
+	TOP_PYTHON, TOP_PROGRAM, TOP_WHERE, TOP_HOTTEST, TOP_CELLS,
 };
 
 /* What rows are sorted by, in the order of the key s. The smallest pid comes first. */
@@ -38,7 +38,8 @@ struct top_layout {
 /*
  * Fits the rows to a terminal. Program and CPU are always shown, and the container or unit if any
  * row has one; other columns are left out until there is room, that of the sort order last.
- * columns 0: no terminal, so all columns are shown in full.
+ * columns 0: no terminal, so all columns are shown in full. TOP_LAG is only shown if it has a text
+ * other than "" in some row.
  */
 void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_t cnt,
 		     size_t columns, enum top_sort sort);

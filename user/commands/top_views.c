@@ -414,8 +414,12 @@ int top_views_make(struct top_ui *ui, size_t columns)
 		if (!err)
 			err = take_rows(ui, &s, &l);
 	}
-	if (p)
+	*ui->rows.loop = '\0';
+	if (p) {
 		title_of_process(ui, p, columns);
+		top_loops_line(ui->session, p->process, LIVE_RECENT_S, ui->rows.loop);
+		text_shorten(ui->rows.loop, sizeof(ui->rows.loop), columns);
+	}
 	live_rows_free(&l);
 	free_seen(&s);
 	free(list);

@@ -48,7 +48,7 @@ static int read_member(struct py_walk *w, uint64_t descriptor, uint16_t *off)
 
 int py_slot_offset(struct py_walk *w, uint64_t type, const char *name, uint16_t *off)
 {
-	uint64_t mro, cnt, bases[PY_BASES_MAX], dict, value;
+	uint64_t mro, cnt, bases[PY_SLOT_BASES_MAX], dict, value;
 	uint32_t i;
 	int err = py_expect(w, type, PY_IS_TYPE);
 
@@ -58,7 +58,7 @@ int py_slot_offset(struct py_walk *w, uint64_t type, const char *name, uint16_t 
 		err = py_expect(w, mro, PY_IS_TUPLE);
 	if (!err)
 		err = py_get(w, mro + w->head, &cnt, sizeof(cnt));
-	if (!err && cnt > PY_BASES_MAX)
+	if (!err && cnt > PY_SLOT_BASES_MAX)
 		err = -EBADMSG;
 	if (!err)
 		err = py_get(w, py_tuple_items(w, mro), bases, cnt * sizeof(*bases));

@@ -11,7 +11,7 @@
 #include "cpython/walk.h"
 
 /* Limits on base classes of a class, on its attributes, and on the size of an object. */
-#define PY_BASES_MAX 64
+#define PY_SLOT_BASES_MAX 64
 #define PY_CLASS_ATTRIBUTES_MAX 4096
 #define PY_SLOT_MAX 4096
 

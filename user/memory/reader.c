@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* reader.c - see reader.h: the functions of the worker, and the calls to them. */
-#include "memory/reader.h"
+#include "memory/reader_own.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -18,39 +18,21 @@
 #define ANSWER_MS 200
 /* Without hurry, multiplies the wait while the reader only waits for a CPU. */
 #define SLOW_TURNS 10
-/*
- * A batch of tasks ends after this time, even if no CPU was available meanwhile: the caller gives
- * up a reader that does not answer.
- */
-#define TASKS_NS 20000000ull
-#define NAME_BYTES 64
-
-enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
-		TASK_LISTS, TASKS, BLOCKS };
-
-/* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
-struct shared {
-	int32_t tgid;
-	uint32_t len;		/* requested, then found; memory is all or nothing */
-	uint64_t addr;
-	char name[NAME_BYTES];	/* of a file in /proc/TGID */
-	uint8_t bytes[READER_BYTES_MAX] __attribute__((aligned(8)));
-};
 
 /* ---- in the worker ---- */
 
 static int read_mem(void *shared, const int *fds)
 {
-	struct shared *s = shared;
+	struct reader_shared *s = shared;
 	uint32_t len = s->len;
 
 	return len > READER_BYTES_MAX ? -E2BIG :
 		proc_mem_read((void *)(intptr_t)s->tgid, s->addr, s->bytes, len);
 }
 
-static int read_file(struct shared *s, proc_read_fn read)
+static int read_file(struct reader_shared *s, proc_read_fn read)
 {
-	char name[NAME_BYTES];
+	char name[READER_NAME_BYTES];
 	uint32_t size = s->len;
 	ssize_t n;
 
@@ -73,7 +55,7 @@ static int read_link(void *shared, const int *fds)
 
 static int add_pid(void *ctx, pid_t pid)
 {
-	struct shared *s = ctx;
+	struct reader_shared *s = ctx;
 
 	if (s->len + sizeof(pid) > READER_BYTES_MAX)
 		return -E2BIG;
@@ -84,7 +66,7 @@ static int add_pid(void *ctx, pid_t pid)
 
 static int read_list(void *shared, const int *fds)
 {
-	struct shared *s = shared;
+	struct reader_shared *s = shared;
 
 	s->len = 0;
 	return proc_direct.each(s->tgid, add_pid, s);
@@ -99,7 +81,7 @@ static int take_mapping(void *ctx, const struct proc_map *map)
 static int otel_mappings(void *shared, const int *fds)
 {
 	struct otel_mappings found = { .cnt = 0 };
-	struct shared *s = shared;
+	struct reader_shared *s = shared;
 	int err = proc_maps(s->tgid, take_mapping, &found);
 
 	memcpy(s->bytes, &found, sizeof(found));
@@ -113,7 +95,7 @@ static int python_threads(void *shared, const int *fds)
 {
 	static struct python_threads found;
 	static struct pages pages;
-	struct shared *s = shared;
+	struct reader_shared *s = shared;
 	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
 	const struct target_mem mem = { pages_read, &pages };
 	struct python_threads_at at;
@@ -127,39 +109,6 @@ static int python_threads(void *shared, const int *fds)
 	return found.cnt ? 0 : err;
 }
 
-_Static_assert(sizeof(struct task_lists) <= READER_BYTES_MAX, "an answer fits");
-_Static_assert(sizeof(struct tasks_batch) <= READER_BYTES_MAX, "an answer fits");
-
-/* The inputs of both are in s->bytes, which the outputs replace. */
-static int task_lists(void *shared, const int *fds)
-{
-	static struct task_lists found;
-	struct shared *s = shared;
-	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
-	struct tasks_at at;
-	int err;
-
-	memcpy(&at, s->bytes, sizeof(at));
-	err = task_lists_read(&mem, &at, &found);
-	memcpy(s->bytes, &found,
-	       offsetof(struct task_lists, list) + found.cnt * sizeof(found.list[0]));
-	return err;
-}
-
-static int run_tasks(void *shared, const int *fds)
-{
-	static struct tasks_batch found;
-	struct shared *s = shared;
-	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
-	struct tasks_at at;
-	int err;
-
-	memcpy(&at, s->bytes, sizeof(at));
-	err = tasks_read(&mem, &at, now_ns() + TASKS_NS, &found);
-	tasks_batch_copy((void *)s->bytes, &found);
-	return err;
-}
-
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_place) <= READER_BYTES_MAX, "questions fit");
 _Static_assert(BLOCK_LOOKS_MAX * sizeof(struct block_words) <= READER_BYTES_MAX, "answers fit");
 
@@ -168,7 +117,7 @@ static int read_blocks(void *shared, const int *fds)
 {
 	static struct block_place places[BLOCK_LOOKS_MAX];
 	static struct block_words found[BLOCK_LOOKS_MAX];
-	struct shared *s = shared;
+	struct reader_shared *s = shared;
 	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
 	uint32_t cnt = s->len;
 
@@ -184,7 +133,9 @@ static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
-	[TASK_LISTS] = task_lists, [TASKS] = run_tasks, [BLOCKS] = read_blocks,
+	[BLOCKS] = read_blocks, [TASK_LISTS] = reader_run_task_lists,
+	[TASKS] = reader_run_tasks, [ASYNC_HOMES] = reader_run_async_homes,
+	[TASK_CHAIN] = reader_run_task_chain, [LOOP_STATES] = reader_run_loop_states,
 };
 
 static const char *const calls[] = {
@@ -204,7 +155,7 @@ const struct worker_kind reader_kind = {
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = sizeof(struct shared),
+	.shared_bytes = sizeof(struct reader_shared),
 	.owner = reader_owner,
 };
 
@@ -235,7 +186,7 @@ static void give_up(pid_t tgid)
 	worker_give_up(&reader, tgid, !is_slow);
 }
 
-static int call_reader(enum function f, pid_t tgid, bool hurry)
+int reader_call(enum reader_function f, pid_t tgid, bool hurry)
 {
 	int err = worker_call(&reader, f, NULL, ANSWER_MS), turns = 0;
 
@@ -249,7 +200,7 @@ static int call_reader(enum function f, pid_t tgid, bool hurry)
 
 int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes)
 {
-	struct shared *s;
+	struct reader_shared *s;
 	int err;
 
 	if (len > READER_BYTES_MAX)
@@ -262,24 +213,24 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 	s->addr = addr;
 	s->len = len;
 	*bytes = s->bytes;
-	return call_reader(READ_MEM, tgid, hurry);
+	return reader_call(READ_MEM, tgid, hurry);
 }
 
-static struct shared *shared_for(pid_t tgid, const char *name, size_t size)
+struct reader_shared *reader_shared_for(pid_t tgid, const char *name, size_t size)
 {
-	struct shared *s;
+	struct reader_shared *s;
 
 	if (worker_ready(&reader, tgid))
 		return NULL;
 	s = reader.shared;
 	s->tgid = tgid;
 	s->len = size < READER_BYTES_MAX ? size : READER_BYTES_MAX;
-	strncpy(s->name, name, NAME_BYTES - 1);
+	strncpy(s->name, name, READER_NAME_BYTES - 1);
 	return s;
 }
 
 /* Copy what was found, at most size - 1 bytes, and NUL-terminate it. */
-static ssize_t take_file(const struct shared *s, char *out, size_t size)
+static ssize_t take_file(const struct reader_shared *s, char *out, size_t size)
 {
 	size_t len = s->len;
 
@@ -292,10 +243,11 @@ static ssize_t take_file(const struct shared *s, char *out, size_t size)
 	return (ssize_t)len;
 }
 
-static ssize_t ask_for_file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
+static ssize_t ask_for_file(enum reader_function f, pid_t tgid, const char *name, char *out,
+			    size_t size)
 {
-	struct shared *s = shared_for(tgid, name, size);
-	int err = s ? call_reader(f, tgid, false) : -EBUSY;
+	struct reader_shared *s = reader_shared_for(tgid, name, size);
+	int err = s ? reader_call(f, tgid, false) : -EBUSY;
 
 	return err ? err : take_file(s, out, size);
 }
@@ -343,15 +295,15 @@ static ssize_t link_by_reader(pid_t tgid, const char *name, char *out, size_t si
 
 static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 {
-	struct shared *s;
+	struct reader_shared *s;
 	pid_t *pids = NULL;
 	size_t cnt, i;
 	int err;
 
 	if (!hidden)
 		return proc_direct.each(tgid, cb, ctx);
-	s = shared_for(tgid, "", 0);
-	err = s ? call_reader(READ_LIST, tgid, false) : -EBUSY;
+	s = reader_shared_for(tgid, "", 0);
+	err = s ? reader_call(READ_LIST, tgid, false) : -EBUSY;
 	cnt = err ? 0 : s->len / sizeof(pid_t);
 	if (cnt > READER_BYTES_MAX / sizeof(pid_t))
 		return -E2BIG;
@@ -369,8 +321,8 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 
 int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 {
-	struct shared *s = shared_for(tgid, "", 0);
-	int err = s ? call_reader(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
+	struct reader_shared *s = reader_shared_for(tgid, "", 0);
+	int err = s ? reader_call(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
 
 	if (!err)
 		memcpy(out, s->bytes, sizeof(*out));
@@ -385,14 +337,14 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 {
 	/* A copy: what has been checked cannot change any more. */
 	static struct python_threads copy;
-	struct shared *s = shared_for(tgid, "", 0);
+	struct reader_shared *s = reader_shared_for(tgid, "", 0);
 	uint32_t i;
 	int err;
 
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call_reader(PYTHON_THREADS, tgid, hurry);
+	err = reader_call(PYTHON_THREADS, tgid, hurry);
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
@@ -405,69 +357,17 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	return 0;
 }
 
-int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
-		      const struct task_lists **out)
-{
-	static struct task_lists copy;	/* see reader_python_threads() */
-	struct shared *s = shared_for(tgid, "", 0);
-	int err;
-
-	if (!s)
-		return -EBUSY;
-	memcpy(s->bytes, at, sizeof(*at));
-	err = call_reader(TASK_LISTS, tgid, hurry);
-	if (err)
-		return err;
-	memcpy(&copy, s->bytes, sizeof(copy));
-	*out = &copy;
-	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
-}
-
-/* The reader may be compromised: check the ranges in rows, and terminate the names. */
-static bool check_tasks(struct tasks_batch *b)
-{
-	uint32_t i;
-
-	for (i = 0; i < b->row_cnt; i++) {
-		struct task_row *r = &b->rows[i];
-
-		r->name[TASK_NAME_BYTES - 1] = '\0';
-		if (r->frame_at > b->frame_cnt || r->frame_cnt > b->frame_cnt - r->frame_at ||
-		    r->waiter_at > b->waiter_cnt || r->waiter_cnt > b->waiter_cnt - r->waiter_at)
-			return false;
-	}
-	return true;
-}
-
-int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
-		 const struct tasks_batch **out)
-{
-	static struct tasks_batch copy;
-	struct shared *s = shared_for(tgid, "", 0);
-	int err;
-
-	if (!s)
-		return -EBUSY;
-	memcpy(s->bytes, at, sizeof(*at));
-	err = call_reader(TASKS, tgid, hurry);
-	if (err)
-		return err;
-	tasks_batch_copy(&copy, (const void *)s->bytes);
-	*out = &copy;
-	return check_tasks(&copy) ? 0 : -EBADMSG;
-}
-
 int reader_blocks(pid_t tgid, const struct block_place *places, size_t cnt, bool hurry,
 		  struct block_words *out)
 {
-	struct shared *s = shared_for(tgid, "", 0);
+	struct reader_shared *s = reader_shared_for(tgid, "", 0);
 	int err;
 
 	if (!s || cnt > BLOCK_LOOKS_MAX)
 		return s ? -E2BIG : -EBUSY;
 	memcpy(s->bytes, places, cnt * sizeof(*places));
 	s->len = (uint32_t)cnt;
-	err = call_reader(BLOCKS, tgid, hurry);
+	err = reader_call(BLOCKS, tgid, hurry);
 	if (!err)
 		memcpy(out, s->bytes, cnt * sizeof(*out));
 	return err;

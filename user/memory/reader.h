@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "asyncio/chain.h"
+#include "asyncio/loop.h"
 #include "asyncio/tasks.h"
 #include "host/otel_signs.h"
 #include "memory/block_look.h"
@@ -53,6 +55,30 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out);
 int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 		 const struct tasks_batch **out);
+
+/*
+ * async_homes_find() of a process, in the reader: some ms if it has thousands of modules. Of *at,
+ * l, objects, interps and homes.musl are used. Its -errno, or -EBUSY: try again later; then *out
+ * is 0.
+ */
+int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
+		       struct async_homes *out);
+
+/*
+ * task_chain_read() of a process, in the reader. *out is well-formed: its counts are within its
+ * arrays, starts begin with 0 and ascend, and what identifies the sample is q's. 0; -EBUSY: try
+ * again later, but soon, or the task has gone on.
+ */
+int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
+		      struct task_chain *out);
+
+/*
+ * loop_states_read() of a process, in the reader. clock_ns: what is added to CLOCK_MONOTONIC here
+ * to have it in the process' time namespace (time_ns_offset()). *out is valid until the next call
+ * of this function, and well-formed. Its -errno, or -EBUSY: try again later.
+ */
+int reader_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns, bool hurry,
+		       const struct loop_states **out);
 
 /*
  * block_words_read() of a process, in the reader: some 3 us a block. 0: *out is what was read, and

@@ -100,6 +100,36 @@ int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch
 	return err;
 }
 
+int remote_async_homes(pid_t tgid, const struct tasks_at *at, struct async_homes *out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_async_homes(tgid, at, budget.hurry, out) : -EBUSY;
+
+	count_wait(start_ns);
+	return err;
+}
+
+int remote_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q,
+		      struct task_chain *out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_task_chain(tgid, at, q, budget.hurry, out) : -EBUSY;
+
+	count_wait(start_ns);
+	return err;
+}
+
+int remote_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns,
+		       const struct loop_states **out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_loop_states(tgid, at, clock_ns, budget.hurry, out) :
+				       -EBUSY;
+
+	count_wait(start_ns);
+	return err;
+}
+
 int remote_blocks(pid_t tgid, const struct block_place *places, size_t cnt,
 		  struct block_words *out)
 {

@@ -12,6 +12,8 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "asyncio/chain.h"
+#include "asyncio/loop.h"
 #include "asyncio/tasks.h"
 #include "memory/block_look.h"
 
@@ -35,6 +37,18 @@ int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
  */
 int remote_task_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out);
 int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out);
+
+/*
+ * async_homes_find() and task_chain_read() of a process, likewise; arguments as those of
+ * reader_async_homes() and reader_task_chain().
+ */
+int remote_async_homes(pid_t tgid, const struct tasks_at *at, struct async_homes *out);
+int remote_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q,
+		      struct task_chain *out);
+
+/* loop_states_read() of a process, likewise; arguments as reader_loop_states(). */
+int remote_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns,
+		       const struct loop_states **out);
 
 /*
  * block_words_read() of a process, likewise: at most BLOCK_LOOKS_MAX places. *out is hostile.

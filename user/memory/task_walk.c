@@ -97,8 +97,10 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 		return -ENOMEM;
 	}
 	*t = (struct task){
-		.addr = r->addr, .name = name, .tid = list->tid, .interp_id = list->interp_id,
-		.running = list->running == r->addr, .main_thread = list->main,
+		.addr = r->addr, .name = name, .interp_id = list->interp_id,
+		.tid = list->mixed ? r->tid : list->tid,
+		.running = list->mixed ? r->flags & TASK_RUNS : list->running == r->addr,
+		.main_thread = list->mixed ? r->flags & TASK_OF_MAIN : list->main,
 		.flags = r->flags,
 	};
 	s->cnt++;
@@ -134,6 +136,7 @@ static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
 	size_t met = 0;
+	bool on;
 	int err;
 
 	w->at.head = list->head;
@@ -152,9 +155,11 @@ static int round_of(struct walk *w, const struct task_list *list)
 			return err;
 		if (w->set->cut && w->set->cnt == TASKS_MAX)
 			return TASKS_DONE;
+		/* A set may have no task between two slots, but then it goes on. */
+		on = b->row_cnt || (list->mixed && b->next > w->at.node);
 		w->at.node = b->next;
 		/* No list is this long: it never ends. */
-		if (!b->row_cnt || met > 2 * w->set->cnt)
+		if (!on || met > 2 * w->set->cnt)
 			return b->end == TASKS_DONE ? TASKS_DONE : TASKS_LOST;
 	} while (b->end == TASKS_MORE);
 	return b->end;

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * chain.c - see chain.h.
+ *
+ * A task that awaits another one stays suspended until that one is done. So if the sample's task is
+ * the same before and after, with the same callbacks, the tasks that await it were suspended all the
+ * time, and so were those that await these. Each of them is read until two reads agree, too: the
+ * memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile.
+ */
+#include "asyncio/chain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asyncio/coroutine.h"
+#include "asyncio/task_read.h"
+
+/* How often a chain is read if a task of it has changed meanwhile. */
+#define CHAIN_TRIES 3
+
+struct chain {
+	struct task_reader r;
+	const struct raw_task *q;
+	struct task_chain *out;
+	struct future_types types;
+	struct raw_frame frames[TASK_FRAMES_MAX];	/* of the task that is read */
+	struct task_row row;
+	struct task_read t;
+	uint64_t tasks[RAW_ASYNC_TASKS + 1];	/* q's, then those that are in *out */
+	bool moved;
+};
+
+static const struct async_homes *homes_of(const struct chain *c)
+{
+	return &c->r.at->homes;
+}
+
+/* ---- the task of the sample ---- */
+
+static uint64_t word_at(const uint8_t *bytes, size_t off)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + off, sizeof(v));
+	return v;
+}
+
+/*
+ * Compare what is left of a name, a str or int: not its reference count, and what a str notes when
+ * it is used: its hash (a word in which an int has digits), whether it is interned.
+ */
+static bool is_same_name(const struct chain *c, const uint8_t *now)
+{
+	const struct py_object_layout *o = &c->r.at->objects;
+	const uint8_t *then = c->q->name_bytes;
+	uint16_t head = c->r.walk.head, hash = o->str_length + 8, data = o->str_ascii_data;
+
+	if (data > RAW_TASK_NAME || hash + 8u > RAW_TASK_NAME)
+		return false;
+	return !memcmp(then + head - 8, now + head - 8, 16) &&
+	       (word_at(then, hash) == word_at(now, hash) ||
+		word_at(then, hash) == UINT64_MAX) &&
+	       !memcmp(then + data, now + data, RAW_TASK_NAME - data);
+}
+
+/* Read the name again: as much of it as the BPF side reads from 3.14 on. */
+static bool read_name(struct chain *c)
+{
+	struct raw_async *raw = &c->out->raw;
+	size_t len = object_first_read(c->q->name, RAW_TASK_NAME, RAW_ASYNC_NAME);
+	static const uint8_t unreadable[RAW_TASK_NAME];
+
+	raw->name_at.len = 0;
+	if (!memcmp(c->q->name_bytes, unreadable, RAW_TASK_NAME))
+		return true;
+	if (py_get(&c->r.walk, c->q->name, raw->name, len) || !is_same_name(c, raw->name))
+		return false;
+	if (!py_expect(&c->r.walk, c->q->name, PY_IS_STR))
+		raw->name_at = (struct raw_piece){ .addr = c->q->name, .len = (uint32_t)len };
+	return true;
+}
+
+/* Returns true if the task is the sample's. */
+static bool is_same(struct chain *c)
+{
+	const struct raw_task *q = c->q;
+	struct future_fields f;
+	struct coroutine coro;
+
+	if (future_read(&c->r.walk, homes_of(c), &c->types, q->task, &f) ||
+	    f.kind != FUTURE_TASK || f.pure != !!q->pure)
+		return false;
+	if (f.pure)
+		return !f.done && f.coro &&
+		       !coroutine_read(&c->r.walk, c->r.at, f.coro, &coro) &&
+		       coro.frame == q->frame;
+	return !f.done && f.coro == q->coro && f.callback0 == q->callback0 &&
+	       f.callbacks == q->callbacks && f.name == q->name && read_name(c);
+}
+
+/* ---- a task that awaits ---- */
+
+/* Append its frames. Returns ASYNC_WHOLE, or what prevents that. */
+static enum async_end add_frames(struct chain *c, uint64_t coro)
+{
+	struct raw_async *raw = &c->out->raw;
+	struct task_row *row = &c->row;
+
+	row->flags = 0;
+	row->frame_cnt = 0;
+	c->t.coro_cnt = 0;
+	task_coros_read(&c->r, &c->t, coro);
+	if (row->flags & TASK_EXECUTING)
+		return ASYNC_NOT_SUSPENDED;
+	if (!row->frame_cnt)
+		return ASYNC_FOREIGN;
+	if (row->flags & TASK_CUT || raw->ntasks == RAW_ASYNC_TASKS ||
+	    raw->nframes + row->frame_cnt > RAW_ASYNC_FRAMES)
+		return ASYNC_DEPTH;
+	raw->starts[raw->ntasks++] = raw->nframes;
+	memcpy(raw->frames + raw->nframes, c->frames, row->frame_cnt * sizeof(c->frames[0]));
+	raw->nframes += row->frame_cnt;
+	return ASYNC_WHOLE;
+}
+
+static bool is_unchanged(struct chain *c, uint64_t task, const struct future_fields *before)
+{
+	struct future_fields now;
+
+	return !future_read(&c->r.walk, homes_of(c), &c->types, task, &now) &&
+	       now.coro == before->coro && now.done == before->done &&
+	       now.callback0 == before->callback0 && now.callbacks == before->callbacks &&
+	       task_coros_still(&c->r, &c->t);
+}
+
+/* ---- from task to task ---- */
+
+struct first {
+	uint64_t task;
+	uint32_t cnt;
+};
+
+/* The first task that was found, and whether there is a second one. */
+static bool keep_first(void *ctx, uint64_t task)
+{
+	struct first *f = ctx;
+
+	if (!f->cnt++)
+		f->task = task;
+	return f->cnt < 2;
+}
+
+/* The first task that awaits this one; 0: none, and *end says why. */
+static uint64_t awaiter_of(struct chain *c, uint64_t task, enum async_end *end)
+{
+	struct first first = { 0 };
+	struct awaiters a;
+
+	if (awaiters_read(&c->r.walk, homes_of(c), &c->types, task, keep_first, &first, &a)) {
+		*end = ASYNC_UNREADABLE;
+		return 0;
+	}
+	if (first.cnt > 1)
+		c->out->raw.flags |= ASYNC_SEVERAL;
+	if (first.cnt)
+		return first.task;
+	*end = a.cut ? ASYNC_UNREADABLE : a.others && !a.root ? ASYNC_SHAPE : ASYNC_WHOLE;
+	if (*end == ASYNC_SHAPE)
+		memcpy(c->out->other, a.other, sizeof(c->out->other));
+	return 0;
+}
+
+static bool is_in_chain(const struct chain *c, uint64_t task)
+{
+	uint32_t i;
+
+	for (i = 0; i <= c->out->raw.ntasks; i++)
+		if (c->tasks[i] == task)
+			return true;
+	return false;
+}
+
+/* Add a task, and find the next one. Returns it; 0: *end says why there is none. */
+static uint64_t add_task(struct chain *c, uint64_t task, enum async_end *end)
+{
+	struct future_fields f;
+	uint64_t next;
+
+	if (is_in_chain(c, task)) {
+		*end = ASYNC_CYCLE;
+		return 0;
+	}
+	*end = ASYNC_UNREADABLE;
+	if (future_read(&c->r.walk, homes_of(c), &c->types, task, &f))
+		return 0;
+	*end = f.done || !f.coro ? ASYNC_NOT_SUSPENDED : add_frames(c, f.coro);
+	if (*end != ASYNC_WHOLE)
+		return 0;
+	c->tasks[c->out->raw.ntasks] = task;
+	next = awaiter_of(c, task, end);
+	if (!is_unchanged(c, task, &f)) {
+		c->moved = true;
+		*end = ASYNC_NOT_SUSPENDED;
+		return 0;
+	}
+	return next;
+}
+
+static enum async_end read_once(struct chain *c)
+{
+	struct raw_async *raw = &c->out->raw;
+	enum async_end end = ASYNC_WHOLE;
+	uint64_t task;
+
+	c->moved = false;
+	raw->nframes = raw->ntasks = raw->flags = 0;
+	c->out->other[0] = '\0';
+	if (!is_same(c))
+		return ASYNC_GONE;
+	c->tasks[0] = c->q->task;
+	task = awaiter_of(c, c->q->task, &end);
+	while (task)
+		task = add_task(c, task, &end);
+	if (!is_same(c))
+		end = ASYNC_GONE;
+	return c->r.walk.reads_left ? end : ASYNC_TIME;
+}
+
+/* Without a chain, all of the record but its header is as if nothing had been read. */
+static void finish(struct task_chain *out, enum async_end end)
+{
+	out->raw.end = end;
+	if (end == ASYNC_WHOLE)
+		return;
+	out->raw.nframes = out->raw.ntasks = 0;
+	if (end != ASYNC_SHAPE)
+		out->other[0] = '\0';
+}
+
+static enum async_end read_chain(struct chain *c)
+{
+	enum async_end end = ASYNC_GONE;
+	int tries;
+
+	for (tries = 0; tries < CHAIN_TRIES; tries++) {
+		end = read_once(c);
+		if (!c->moved || end == ASYNC_GONE)
+			break;
+	}
+	return end;
+}
+
+void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
+		     const struct raw_task *q, struct task_chain *out)
+{
+	struct chain *c = at->homes.cnt ? calloc(1, sizeof(*c)) : NULL;
+	enum async_end end = ASYNC_UNREADABLE;
+
+	memset(out, 0, sizeof(*out));
+	out->raw = (struct raw_async){
+		.h = q->h, .tid = q->tid, .interp_id = q->interp_id, .cpu = q->cpu, .at = q->at,
+	};
+	out->raw.h.kind = RAW_ASYNC;
+	if (c) {
+		c->r.at = at;
+		c->q = q;
+		c->out = out;
+		c->t = (struct task_read){ .frames = c->frames, .row = &c->row };
+		py_walk_init(&c->r.walk, mem, &at->objects, CHAIN_READS_MAX);
+		end = read_chain(c);
+	}
+	finish(out, end);
+	free(c);
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * callable.c - see callable.h.
+ *
+ * Sources, at v3.8.18 ... v3.13.0: Include/funcobject.h and Include/cpython/funcobject.h,
+ * Include/methodobject.h and Include/cpython/methodobject.h, Include/classobject.h,
+ * Modules/_functoolsmodule.c (partialobject), Include/cellobject.h. Cython's functions (0.29 to
+ * 3.1): Cython/Utility/CythonFunction.c begins with a PyCFunctionObject, later a PyCMethodObject,
+ * then dict, name, qualified name. tests/e2e/cpython/test_layouts.py compares functions with the
+ * headers.
+ */
+#include "cpython/callable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cpython/attributes.h"
+#include "cpython/layout.h"
+
+/* sizeof(PyObject) assumed by py_code_layout(). */
+#define PLAIN_HEAD 16
+/* Nested functions of partials and methods that are followed for a name. */
+#define NESTED_MAX 3
+#define TYPE_NAME 8		/* tp_name, after ob_base and ob_size */
+
+/* Words after the head of a PyFunctionObject. */
+struct function_words {
+	uint8_t code, closure, qualname, cnt;
+};
+
+static const struct function_words *function_words(uint8_t minor)
+{
+	static const struct function_words from_38 = { 0, 4, 11, 12 }, from_310 = { 4, 7, 3, 8 };
+
+	return minor < 10 ? &from_38 : &from_310;
+}
+
+/* Words after the head of a Cython function: 5 of PyCFunctionObject, or 6 of PyCMethodObject. */
+enum { CY_WORDS = 9, CY_SHORT_NAME = 6, CY_SHORT_QUALNAME = 7, CY_QUALNAME = 8 };
+
+/* ---- names ---- */
+
+/* Copy a C string of the process, at most size - 1 bytes; only printable ASCII of it. */
+static void c_text(struct py_walk *w, uint64_t addr, char *out, size_t size)
+{
+	size_t n = object_first_read(addr, 1, size - 1), i;
+
+	memset(out, 0, size);
+	if (!addr || py_get(w, addr, out, n)) {
+		out[0] = '\0';
+		return;
+	}
+	if (n < size - 1 && !memchr(out, 0, n) && py_get(w, addr + n, out + n, size - 1 - n))
+		memset(out + n, 0, size - n);
+	for (i = 0; out[i]; i++)
+		if (out[i] < ' ' || out[i] > '~')
+			out[i] = '?';
+}
+
+static void str_text(struct py_walk *w, uint64_t str, char *out, size_t size)
+{
+	uint32_t len;
+	char *s;
+
+	out[0] = '\0';
+	if (!str || !w->reads_left)
+		return;
+	w->reads_left--;
+	if (code_read_string(w->mem, w->o, str, &s, &len))
+		return;
+	utf8_copy(out, size, s, len);
+	free(s);
+}
+
+/* ---- types ---- */
+
+static enum py_callable_kind kind_named(const char *name)
+{
+	static const struct {
+		const char *type;
+		enum py_callable_kind kind;
+	} kinds[] = {
+		{ "function", PY_CALL_FUNCTION },
+		{ "method", PY_CALL_METHOD },
+		{ "builtin_function_or_method", PY_CALL_BUILTIN },
+		{ "builtin_method", PY_CALL_BUILTIN },
+		{ "functools.partial", PY_CALL_PARTIAL },
+		/* Cython 3 has its version before the name: "_cython_3_0_11.cython_...". */
+		{ "cython_function_or_method", PY_CALL_CYTHON },
+	};
+	const char *last = strrchr(name, '.');
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(name, kinds[i].type) ||
+		    (kinds[i].kind == PY_CALL_CYTHON && last && !strcmp(last + 1, kinds[i].type)))
+			return kinds[i].kind;
+	return PY_CALL_OTHER;
+}
+
+static void type_name(struct py_walk *w, uint64_t type, char name[PY_CALLABLE_NAME_BYTES])
+{
+	uint64_t at;
+
+	name[0] = '\0';
+	if (!py_pointer(w, type + w->head + TYPE_NAME, &at))
+		c_text(w, at, name, PY_CALLABLE_NAME_BYTES);
+}
+
+/* The kind of an object; of OTHER also its type's name. */
+static int kind_of(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
+		   enum py_callable_kind *kind, char name[PY_CALLABLE_NAME_BYTES])
+{
+	uint64_t type;
+	uint32_t i;
+	int err = obj ? py_pointer(w, obj + w->head - 8, &type) : -ENOENT;
+
+	if (err)
+		return err;
+	for (i = 0; i < PY_CALLABLE_TYPES; i++)
+		if (types->type[i].addr == type) {
+			*kind = types->type[i].kind;
+			return 0;
+		}
+	type_name(w, type, name);
+	*kind = kind_named(name);
+	if (*kind == PY_CALL_OTHER)
+		return 0;
+	i = types->next++ % PY_CALLABLE_TYPES;
+	types->type[i].addr = type;
+	types->type[i].kind = *kind;
+	return 0;
+}
+
+/* ---- each kind ---- */
+
+static int read_function(struct py_walk *w, uint64_t obj, struct py_callable *out)
+{
+	const struct function_words *at = function_words(w->o->minor);
+	uint64_t words[12];
+	int err = py_get(w, obj + w->head, words, at->cnt * sizeof(words[0]));
+
+	if (err)
+		return err;
+	out->code = words[at->code];
+	out->closure = words[at->closure];
+	str_text(w, words[at->qualname], out->name, sizeof(out->name));
+	return 0;
+}
+
+/* m_ml, whose first word is its name, and m_self */
+static int read_builtin(struct py_walk *w, uint64_t obj, struct py_callable *out)
+{
+	uint64_t words[2], name;
+	int err = py_get(w, obj + w->head, words, sizeof(words));
+
+	if (err)
+		return err;
+	out->self = words[1];
+	if (!py_pointer(w, words[0], &name))
+		c_text(w, name, out->name, sizeof(out->name));
+	return 0;
+}
+
+static int read_cython(struct py_walk *w, uint64_t obj, struct py_callable *out)
+{
+	uint64_t words[CY_WORDS];
+	int err = py_get(w, obj + w->head, words, sizeof(words));
+	bool is_short;
+
+	if (err)
+		return err;
+	/* The word is a function's name, or its dict, if it has one. */
+	is_short = words[CY_SHORT_NAME] && !py_expect(w, words[CY_SHORT_NAME], PY_IS_STR) &&
+		   !py_expect(w, words[CY_SHORT_QUALNAME], PY_IS_STR) &&
+		   py_expect(w, words[CY_SHORT_NAME - 1], PY_IS_STR);
+	str_text(w, words[is_short ? CY_SHORT_QUALNAME : CY_QUALNAME], out->name,
+		 sizeof(out->name));
+	return 0;
+}
+
+/* The name of the function inside of a method or partial. */
+static void read_inner(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
+		       struct py_callable *out)
+{
+	struct py_callable inner;
+	enum py_callable_kind kind;
+	uint64_t func;
+	int nested;
+
+	for (nested = 0; nested < NESTED_MAX; nested++) {
+		inner = (struct py_callable){ 0 };
+		if (kind_of(w, types, obj, &kind, inner.name))
+			return;
+		if (kind == PY_CALL_METHOD || kind == PY_CALL_PARTIAL) {
+			if (py_pointer(w, obj + w->head, &func))
+				return;
+			obj = func;
+			continue;
+		}
+		if (kind == PY_CALL_FUNCTION)
+			read_function(w, obj, &inner);
+		else if (kind == PY_CALL_BUILTIN)
+			read_builtin(w, obj, &inner);
+		else if (kind == PY_CALL_CYTHON)
+			read_cython(w, obj, &inner);
+		memcpy(out->name, inner.name, sizeof(out->name));
+		return;
+	}
+}
+
+/* im_func, im_self; fn, args */
+static int read_pair(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
+		     struct py_callable *out)
+{
+	uint64_t words[2];
+	int err = py_get(w, obj + w->head, words, sizeof(words));
+
+	if (err)
+		return err;
+	*(out->kind == PY_CALL_METHOD ? &out->self : &out->args) = words[1];
+	read_inner(w, types, words[0], out);
+	return 0;
+}
+
+int py_callable_read(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
+		     struct py_callable *out)
+{
+	int err;
+
+	*out = (struct py_callable){ 0 };
+	err = kind_of(w, types, obj, &out->kind, out->name);
+	if (err || out->kind == PY_CALL_OTHER)
+		return err;
+	out->name[0] = '\0';
+	switch (out->kind) {
+	case PY_CALL_FUNCTION:
+		return read_function(w, obj, out);
+	case PY_CALL_BUILTIN:
+		return read_builtin(w, obj, out);
+	case PY_CALL_CYTHON:
+		return read_cython(w, obj, out);
+	default:
+		return read_pair(w, types, obj, out);
+	}
+}
+
+/* ---- closures ---- */
+
+/* A tuple's length, and its items from one on, at most max. *len: the length. 0 or -errno. */
+static int tuple_read(struct py_walk *w, uint64_t tuple, uint64_t *items, uint32_t max,
+		      uint64_t *len)
+{
+	int err = py_get(w, tuple + w->head, len, sizeof(*len));
+
+	if (!err && (!*len || *len > max))
+		err = *len ? -EBADMSG : -ENOENT;
+	return err ? err : py_get(w, py_tuple_items(w, tuple), items, *len * sizeof(*items));
+}
+
+int py_tuple_item(struct py_walk *w, uint64_t tuple, uint32_t index, uint64_t *item)
+{
+	uint64_t len;
+	int err = py_get(w, tuple + w->head, &len, sizeof(len));
+
+	if (err || index >= len)
+		return err ? err : -ENOENT;
+	return py_pointer(w, py_tuple_items(w, tuple) + 8ull * index, item);
+}
+
+/* The names of a closure's variables are the last ones; up to 3.10 they have a tuple of their own. */
+static int names_of(struct py_walk *w, const struct py_callable *f, uint64_t *names, uint64_t *cnt)
+{
+	const struct py_code_layout *row = py_code_layout(w->o->minor);
+	uint64_t tuple;
+	int err;
+
+	if (!row)
+		return -EBADMSG;
+	err = py_pointer(w, f->code + w->head - PLAIN_HEAD +
+			 (w->o->minor < 11 ? row->third : row->names), &tuple);
+	return err ? err : tuple_read(w, tuple, names, PY_CELL_NAMES_MAX, cnt);
+}
+
+int py_callable_cell(struct py_walk *w, const struct py_callable *f, const char *name,
+		     uint64_t *value)
+{
+	uint64_t cells[PY_CELLS_MAX], names[PY_CELL_NAMES_MAX], cnt, named, i;
+	int err;
+
+	if (f->kind != PY_CALL_FUNCTION || !f->closure)
+		return -ENOENT;
+	err = tuple_read(w, f->closure, cells, PY_CELLS_MAX, &cnt);
+	if (!err)
+		err = names_of(w, f, names, &named);
+	if (err || named < cnt)
+		return err ? err : -EBADMSG;
+	for (i = cnt; i--;)
+		if (py_is_text(w, names[named - cnt + i], name))
+			return py_get(w, cells[i] + w->head, value, sizeof(*value));
+	return -ENOENT;
+}
