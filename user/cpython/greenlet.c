@@ -11,8 +11,7 @@
  * 2.0 on: the virtual functions, the object itself, CPython's exception state (2 words from 3.11
  * on, else 4) and a pointer to it, the arguments (2 words), the stack as in 1.x (5 words), the
  * context, top_frame, more of CPython's state whose size differs, and at its end: the main
- * greenlet, the function, the parent. A main greenlet has itself and its thread's state there,
- * which begins with the main greenlet and the current one.
+ * greenlet, the function, the parent. A main greenlet has itself there.
  *
  * tests/e2e/capture/test_dump_greenlets.py compares what is read with what greenlets say.
  */
@@ -21,7 +20,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define TYPE_BASICSIZE 16	/* tp_basicsize, with a head of 0 bytes */
+/* tp_basicsize, tp_base, with a head of 0 bytes. */
+#define TYPE_BASICSIZE 16
+#define TYPE_BASE 240
+#define BASES_MAX 16
 #define OWN_WORDS 3		/* of an object from 2.0 on: weakreflist, dict, pimpl */
 #define SELF 1			/* word of the data */
 #define OLD_PARENT 5
@@ -38,7 +40,9 @@ int py_greenlet_kind_of(struct py_walk *w, uint64_t type, struct py_greenlet_kin
 		err = py_get(w, type + w->head + TYPE_BASICSIZE, &size, sizeof(size));
 	if (err)
 		return err;
-	*out = (struct py_greenlet_kind){ .inside = size > w->head + OWN_WORDS * 8u };
+	*out = (struct py_greenlet_kind){
+		.type = type, .inside = size > w->head + OWN_WORDS * 8u,
+	};
 	out->stack_at = out->inside ? 0 : w->o->minor >= 11 ? 7 : 9;
 	return size < w->head + OWN_WORDS * 8u || size > 512 ? -EBADMSG : 0;
 }
@@ -53,6 +57,33 @@ static bool is_alive(struct py_walk *w, uint64_t addr)
 	if (w->head == 16 || w->o->minor < 13)
 		return before[1] && before[1] >> 62 != 3;
 	return before[1] || before[0] >> 32;
+}
+
+/* Returns true if the object's type is greenlet.greenlet, or has it as a base. */
+static bool is_greenlet(struct py_walk *w, const struct py_greenlet_kind *k, uint64_t obj)
+{
+	uint64_t type;
+	unsigned int i;
+
+	if (!obj || obj & 7 || py_pointer(w, obj + w->head - 8, &type))
+		return false;
+	for (i = 0; type != k->type && i < BASES_MAX; i++)
+		if (py_pointer(w, type + w->head + TYPE_BASE, &type))
+			return false;
+	return type == k->type;
+}
+
+/* Nothing in 1.x' data refers to the object itself, so all of it must fit together. */
+static bool fits(struct py_walk *w, const struct py_greenlet_kind *k,
+		 const struct py_greenlet *g)
+{
+	if (!g->saved != !g->copy || (!g->start && (g->saved || g->top)))
+		return false;
+	if (g->stop == IS_MAIN)
+		return g->start && !g->words[OLD_PARENT];
+	if (g->stop && g->start && (g->start >= g->stop || g->saved > g->stop - g->start))
+		return false;
+	return (g->stop || !g->start) && is_greenlet(w, k, g->words[OLD_PARENT]);
 }
 
 int py_greenlet_read(struct py_walk *w, const struct py_greenlet_kind *k, uint64_t addr,
@@ -86,7 +117,7 @@ int py_greenlet_read(struct py_walk *w, const struct py_greenlet_kind *k, uint64
 	out->copy = s[2];
 	out->saved = s[3];
 	out->top = k->inside ? out->words[OLD_TOP] : s[STACK_WORDS + 1];
-	return 0;
+	return k->inside && !fits(w, k, out) ? -EBADMSG : 0;
 }
 
 bool py_greenlet_is_main(const struct py_greenlet *g)
@@ -125,17 +156,6 @@ uint64_t py_greenlet_parent(const struct py_greenlet_kind *k, const struct py_gr
 	if (k->inside)
 		return g->words[OLD_PARENT];
 	return k->self_at ? g->words[k->self_at + 2] : 0;
-}
-
-uint64_t py_greenlet_current(struct py_walk *w, const struct py_greenlet_kind *k,
-			     const struct py_greenlet *main)
-{
-	uint64_t state[2];
-
-	if (!k->self_at || !py_greenlet_is_main(main) ||
-	    py_get(w, main->words[k->self_at + 1], state, sizeof(state)))
-		return 0;
-	return state[0] == main->addr ? state[1] : 0;
 }
 
 /* ---- frames ---- */

@@ -24,6 +24,7 @@ struct py_greenlet {
 
 /* What is the same for all greenlets of a process. */
 struct py_greenlet_kind {
+	uint64_t type;		/* greenlet.greenlet */
 	bool inside;		/* 1.x: the data is in the object */
 	uint8_t stack_at;	/* word of its data where the stack begins */
 	uint8_t self_at;	/* word where a main greenlet has itself; 0: not known so far */
@@ -49,10 +50,6 @@ bool py_greenlet_has_ended(const struct py_greenlet *g);
 void py_greenlet_learn(struct py_greenlet_kind *k, const struct py_greenlet *main);
 /* The parent; 0: none, or unknown. */
 uint64_t py_greenlet_parent(const struct py_greenlet_kind *k, const struct py_greenlet *g);
-/* The greenlet that runs in the thread of a main greenlet; 0: unknown, as with 1.x. */
-uint64_t py_greenlet_current(struct py_walk *w, const struct py_greenlet_kind *k,
-			     const struct py_greenlet *main);
-
 /*
  * The frames of a suspended greenlet, as py_frames_list(). *whole is false also if the greenlet has
  * moved meanwhile: then they may be of two moments.

@@ -19,6 +19,7 @@
 #define READS_MAX 4000000u
 /* Greenlets from one to a main one. */
 #define PARENTS_MAX 64u
+#define CODES 1024u
 
 struct greenlets {
 	struct heap_greenlets *out;
@@ -31,6 +32,10 @@ struct greenlets {
 	struct py_thread threads[PY_THREADS_MAX];
 	uint32_t thread_cnt;
 	uint64_t found[GREENLETS_MAX];	/* addresses, ascending */
+	struct {
+		uint64_t addr;
+		uint32_t id;
+	} codes[CODES];			/* their fingerprints: most greenlets share them */
 	uint32_t found_cnt;
 };
 
@@ -161,6 +166,18 @@ static uint32_t thread_of(const struct greenlets *g, uint64_t start)
 	return best ? best->tid : g->own_tgid;
 }
 
+static uint32_t identity_of(struct greenlets *g, uint64_t code)
+{
+	uint32_t i = (uint32_t)(code >> 4) % CODES;
+
+	if (g->codes[i].addr != code) {
+		g->codes[i].addr = code;
+		if (code_identity_read(g->walk.mem, &g->at.layout, code, &g->codes[i].id))
+			g->codes[i].id = 0;
+	}
+	return g->codes[i].id;
+}
+
 static void add_frames(struct greenlets *g, const struct py_greenlet *one,
 		       struct greenlet_row *r)
 {
@@ -177,10 +194,9 @@ static void add_frames(struct greenlets *g, const struct py_greenlet *one,
 	for (i = 0; i < cnt; i++) {
 		struct raw_frame *f = &out->frames[out->frame_cnt++];
 
-		*f = (struct raw_frame){ .code = frames[i].code, .lasti = RAW_LASTI_NONE };
+		*f = (struct raw_frame){ .code = frames[i].code, .lasti = RAW_LASTI_NONE,
+					 .id = identity_of(g, frames[i].code) };
 		py_frame_lasti(&g->walk, &g->at, &frames[i], &f->lasti);
-		if (code_identity_read(g->walk.mem, &g->at.layout, f->code, &f->id))
-			f->id = 0;
 	}
 }
 
