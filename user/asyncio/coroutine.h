@@ -11,6 +11,13 @@
 #include <stdbool.h>
 
 #include "asyncio/tasks.h"
+#include "cpython/walk.h"
+
+/*
+ * What is read of a coroutine, as far as its page has it: everything before the frame, the frame,
+ * and usually all of its stack.
+ */
+#define COROUTINE_READ 512
 
 enum coroutine_state {
 	CORO_CREATED,		/* it has not begun */
@@ -28,14 +35,31 @@ struct coroutine {
 	uint32_t lasti;		/* as raw_frame.lasti */
 	enum coroutine_state state;
 	uint64_t awaits;	/* SUSPENDED: the object; 0: unknown */
+	/* Private. */
+	int8_t raw_state;	/* as in the process; for comparison only */
+	uint32_t tlbc;		/* of the frame: which copy of the bytecode it executes */
+	uint64_t stack;		/* behind the top of the frame's value stack; 0: unknown */
 };
 
 /*
- * Read it: obj must be of a type with this layout, which the caller has found out. 1 to 3 reads. 0;
+ * Read it: obj must be of a type with this layout, which the caller has found out. 1 to 5 reads. 0;
  * -EBADMSG: it is none; -errno of py_get().
  */
 int coroutine_read(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
 		   struct coroutine *out);
+
+/* How many bytes of a coroutine must be readable; 0: the layout is invalid. */
+size_t coroutine_bytes(const struct py_walk *w, const struct tasks_at *at);
+/*
+ * coroutine_read() in steps, if the object's first len bytes, at least coroutine_bytes(), were read
+ * before. coroutine_look(): everything but lasti and awaits; a state SUSPENDED may turn out to be
+ * YIELDED.
+ */
+int coroutine_look(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
+		   const uint8_t *bytes, size_t len, struct coroutine *out);
+void coroutine_awaits(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,
+		      size_t len, struct coroutine *c);
+uint32_t coroutine_lasti(struct py_walk *w, const struct tasks_at *at, const struct coroutine *c);
 
 /*
  * Where a coroutine of 3.minor has its frame: at *off in itself, or, if *pointer, what the word at

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "asyncio/awaiters.h"
 #include "asyncio/future.h"
 #include "asyncio/loop_thread.h"
 #include "base/time.h"
@@ -156,6 +157,24 @@ static int read_task(struct walk *w, uint64_t task, struct future_fields *f)
 	return err ? err : f->done ? -ENOENT : 0;
 }
 
+static bool add_waiter(void *ctx, uint64_t task)
+{
+	task_waiter_add(ctx, task);
+	return true;
+}
+
+static void read_waiters(struct walk *w, struct task_read *t)
+{
+	struct awaiters a;
+
+	if (awaiters_read(&w->r.walk, w->homes, &w->types, t->row->addr, add_waiter, t, &a))
+		t->row->flags |= TASK_MOVED;
+	if (a.cut)
+		t->row->flags |= TASK_CUT;
+	if (a.others)
+		t->row->flags |= TASK_OTHERS;
+}
+
 /* Read it once. Returns true if it was the same before and after; else *f is what it is now. */
 static bool read_once(struct walk *w, struct task_read *t, struct future_fields *f, int *err)
 {
@@ -165,6 +184,7 @@ static bool read_once(struct walk *w, struct task_read *t, struct future_fields 
 	t->row->flags = task_name_read(&w->r, f->name, t->row->name) ? TASK_NAMELESS : 0;
 	t->row->loop = f->loop;
 	task_coros_read(&w->r, t, f->coro);
+	read_waiters(w, t);
 	*err = read_task(w, t->row->addr, &now);
 	if (*err)
 		return false;

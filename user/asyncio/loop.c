@@ -71,9 +71,9 @@ static int read_time(struct loops *l, uint64_t slot, uint64_t *ns)
 
 	if (err)
 		return err;
-	if (!bits)
-		return -ENOENT;
 	obj = py_slot_object(&l->frames_at, bits);
+	if (!(bits & ~(uint64_t)l->at->l.code_tag_mask))
+		return -ENOENT;	/* NULL has a tag in 3.14 */
 	err = obj ? py_get(&l->w, obj + l->w.head - 8, &f, sizeof(f)) : -EBADMSG;
 	if (err)
 		return err;
@@ -291,15 +291,15 @@ static bool find_turn(struct loops *l, uint64_t state, struct loop_state *out,
 
 /* ---- threads ---- */
 
-/* The loop that a thread's dict has; 0: none. Up to 3.13. */
+/* The loop that a thread's dict has; 0: none. Up to 3.13; up to 3.11 it has an object with it. */
 static uint64_t loop_of_dict(struct loops *l, uint64_t state)
 {
 	uint16_t at = py_thread_dict(l->w.o->minor);
-	uint64_t dict, holder, loop;
+	uint64_t dict, loop;
 
 	if (!at || py_pointer(&l->w, state + at, &dict) ||
-	    py_dict_value(&l->w, dict, RUNNING_LOOP, ENTRIES_MAX, &holder) ||
-	    py_pointer(&l->w, holder + l->w.head, &loop) ||
+	    py_dict_value(&l->w, dict, RUNNING_LOOP, ENTRIES_MAX, &loop) ||
+	    (l->w.o->minor < 12 && py_pointer(&l->w, loop + l->w.head, &loop)) ||
 	    py_type_named(&l->w, loop, "NoneType"))
 		return 0;
 	return loop;

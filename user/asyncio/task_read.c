@@ -24,8 +24,8 @@
 #define TYPE_NAME 8		/* tp_name, after ob_base and ob_size */
 #define TYPE_FLAGS 152		/* tp_flags */
 #define TYPE_NAME_BYTES 24
-/* Of a coroutine: everything before the frame, the frame, and usually all of its stack. */
-#define CORO_READ 512
+/* Wrappers in a row that are followed. */
+#define WRAPS_MAX 4
 #define DIGIT_BITS 30
 #define DIGITS_MAX 3
 
@@ -78,6 +78,8 @@ static enum task_type type_by_name(struct task_reader *r, uint64_t type)
 		{ "async_generator", TASK_TYPE_ASYNC_GEN },
 		{ "async_generator_asend", TASK_TYPE_STEP },
 		{ "async_generator_athrow", TASK_TYPE_STEP },
+		{ "coroutine_wrapper", TASK_TYPE_WRAPPER },
+		{ "anext_awaitable", TASK_TYPE_WRAPPER },
 	};
 	char name[TYPE_NAME_BYTES] = "";
 	uint64_t at;
@@ -161,6 +163,12 @@ int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTE
 
 /* ---- coroutines ---- */
 
+/* From 3.14 on the chain ends where that of CPython's own tools does. */
+static bool follows_all(const struct task_reader *r)
+{
+	return r->at->objects.minor < 14;
+}
+
 static uint32_t identity_of(struct task_reader *r, uint64_t code)
 {
 	uint32_t i = (uint32_t)(code >> 4) % TASK_CODES;
@@ -174,90 +182,26 @@ static uint32_t identity_of(struct task_reader *r, uint64_t code)
 	return r->codes[i].id;
 }
 
-static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uint32_t tlbc)
-{
-	uint64_t start = tlbc ? py_own_bytecode(&r->walk, &r->at->l, code, tlbc) :
-				code + r->at->l.co_code;
-
-	return !start || ip < start || ip - start >= RAW_LASTI_LINE ? RAW_LASTI_NONE :
-								     (uint32_t)(ip - start);
-}
-
-/* An object's bytes, as many of CORO_READ as are in its page. Returns their number; 0: none. */
+/* An object's bytes, as many of COROUTINE_READ as are in its page. Returns their number; 0: none. */
 static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uint8_t *b)
 {
-	size_t n = object_first_read(addr, need, CORO_READ);
+	size_t n = object_first_read(addr, need, COROUTINE_READ);
 
-	return need > CORO_READ || task_get(r, addr, b, n) ? 0 : n;
+	return !need || need > COROUTINE_READ || task_get(r, addr, b, n) ? 0 : n;
 }
 
-/* How many bytes of a coroutine must be readable; 0: the layout is invalid. */
-static size_t coro_bytes(const struct task_reader *r)
+static void add_frame(struct task_reader *r, struct task_read *t, const struct coroutine *c)
 {
-	const struct async_coroutine_layout *c = &r->at->async.coro;
-	size_t need = c->gen_frame + r->at->l.fr_bytes;
-
-	if (need < c->gen_frame + c->fr_stack + 8u)
-		need = c->gen_frame + c->fr_stack + 8u;
-	if (need < c->gen_state + 1u)
-		need = c->gen_state + 1u;
-	return need <= CORO_READ && need >= head_bytes(r) + 8u ? need : 0;
-}
-
-static void parse_coro(const struct task_reader *r, uint64_t addr, const uint8_t *b,
-		       struct coro_state *s)
-{
-	const struct async_coroutine_layout *c = &r->at->async.coro;
-	const uint8_t *fr = b + c->gen_frame;
-
-	s->addr = addr;
-	s->state = (int8_t)b[c->gen_state];
-	memcpy(&s->code, fr + r->at->l.fr_code, 8);
-	memcpy(&s->ip, fr + r->at->l.fr_ip, 8);
-	s->code &= ~(uint64_t)r->at->l.code_tag_mask;
-}
-
-static void add_frame(struct task_reader *r, struct task_read *t, const struct coro_state *s,
-		      const uint8_t *b)
-{
-	uint16_t at = r->at->l.fr_tlbc_index;
-	uint32_t tlbc = 0;
-
-	if (at != ABI_NO_OFF)
-		memcpy(&tlbc, b + r->at->async.coro.gen_frame + at, 4);
 	t->frames[t->row->frame_cnt++] = (struct raw_frame){
-		.code = s->code, .lasti = offset_of(r, s->code, s->ip, tlbc),
-		.id = identity_of(r, s->code),
+		.code = c->code, .lasti = coroutine_lasti(&r->walk, r->at, c),
+		.id = identity_of(r, c->code),
 	};
-}
-
-static bool is_suspended(const struct task_reader *r, int8_t state)
-{
-	const struct async_coroutine_layout *c = &r->at->async.coro;
-
-	return state == c->state_yield_from || state == c->state_yield_from_locked;
-}
-
-/* What a coroutine that is suspended in await waits for; 0: unknown. */
-static uint64_t awaited_by_coro(struct task_reader *r, uint64_t coro, const uint8_t *b, size_t n)
-{
-	const struct async_coroutine_layout *c = &r->at->async.coro;
-	uint64_t sp, value;
-
-	memcpy(&sp, b + c->gen_frame + c->fr_stack, 8);
-	if (!sp || sp & 7)
-		return 0;
-	sp -= c->awaited_below;
-	if (sp >= coro && sp - coro <= n - 8)
-		memcpy(&value, b + (sp - coro), 8);
-	else if (task_get(r, sp, &value, 8))
-		return 0;
-	return value & ~(uint64_t)c->stack_tag_mask;
 }
 
 /*
  * Determine whether the object at *obj, of which n bytes were read, is the chain's next coroutine.
- * A step leads to its generator: then *obj is that, and must be checked again.
+ * A step leads to its generator, a wrapper to what it wraps: then *obj is that, and must be checked
+ * again.
  */
 static enum task_type take_object(struct task_reader *r, struct task_read *t, uint64_t *obj,
 				  const uint8_t *b)
@@ -266,17 +210,17 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 	uint64_t type;
 	int i;
 
-	memcpy(&type, b + r->at->async.coro.ob_type, 8);
+	memcpy(&type, b + head_bytes(r) - 8, 8);
 	if (t->coro_cnt && type == t->type)
 		return TASK_TYPE_COROUTINE;
 	i = type_at(r, type);
 	what = i < 0 ? TASK_TYPE_OTHER : r->types[i].what;
-	if (what == TASK_TYPE_STEP)
+	if (what == TASK_TYPE_WRAPPER && !follows_all(r))
+		what = TASK_TYPE_OTHER;
+	if (what == TASK_TYPE_STEP || what == TASK_TYPE_WRAPPER)
 		memcpy(obj, b + head_bytes(r), 8);
-	/* trio's innermost one is a generator, which trio shows, too. */
 	if (t->coro_cnt)
-		return what == TASK_TYPE_COROUTINE && r->at->library != TASKS_TRIO ?
-			TASK_TYPE_OTHER : what;
+		return what == TASK_TYPE_COROUTINE && !follows_all(r) ? TASK_TYPE_OTHER : what;
 	t->type = type;
 	return what;
 }
@@ -285,31 +229,55 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t coro,
 			  const uint8_t *b, size_t n)
 {
-	struct coro_state *s = &t->coros[t->coro_cnt++];
+	struct coro_state *s = &t->coros[t->coro_cnt];
+	struct coroutine c;
 
-	parse_coro(r, coro, b, s);
-	if (s->state == r->at->async.coro.state_executing)
+	if (coroutine_look(&r->walk, r->at, coro, b, n, &c))
+		return 0;
+	t->coro_cnt++;
+	*s = (struct coro_state){ coro, c.frame, c.code, c.ip, c.raw_state };
+	if (c.state == CORO_RUNNING)
 		t->row->flags |= TASK_EXECUTING;
-	if (s->code && t->frames)
-		add_frame(r, t, s, b);
-	return is_suspended(r, s->state) ? awaited_by_coro(r, coro, b, n) : 0;
+	if (c.code && t->frames)
+		add_frame(r, t, &c);
+	coroutine_awaits(&r->walk, r->at, b, n, &c);
+	return c.awaits;
+}
+
+/* Returns true if a chain can go on with an object of this kind. */
+static bool may_follow(const struct task_read *t, enum task_type what, bool step, uint32_t wraps)
+{
+	switch (what) {
+	case TASK_TYPE_COROUTINE:
+		return true;
+	case TASK_TYPE_STEP:
+		return !step && t->coro_cnt;
+	case TASK_TYPE_WRAPPER:
+		return wraps < WRAPS_MAX && t->coro_cnt;
+	case TASK_TYPE_ASYNC_GEN:
+		return step;
+	default:
+		return false;
+	}
 }
 
 void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t obj)
 {
-	size_t need = coro_bytes(r), n;
-	uint8_t b[CORO_READ];
+	size_t need = coroutine_bytes(&r->walk, r->at), n;
+	uint8_t b[COROUTINE_READ];
 	enum task_type what;
 	bool step = false;
+	uint32_t wraps = 0;
 
+	t->awaits = obj;
 	while (obj && need) {
 		n = read_object(r, obj, head_bytes(r) + 8, b);
 		what = n ? take_object(r, t, &obj, b) : TASK_TYPE_OTHER;
-		if (what == TASK_TYPE_OTHER || (what == TASK_TYPE_STEP && (step || !t->coro_cnt)) ||
-		    (what == TASK_TYPE_ASYNC_GEN && !step))
+		if (!may_follow(t, what, step, wraps))
 			return;
 		step = what == TASK_TYPE_STEP;
-		if (step)
+		wraps = what == TASK_TYPE_WRAPPER ? wraps + 1 : step ? wraps : 0;
+		if (step || what == TASK_TYPE_WRAPPER)
 			continue;
 		if (n < need)
 			n = read_object(r, obj, need, b);
@@ -319,22 +287,24 @@ void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t obj)
 			t->row->flags |= TASK_CUT;
 			return;
 		}
-		obj = take_coro(r, t, obj, b, n);
+		t->awaits = obj = take_coro(r, t, obj, b, n);
 	}
 }
 
 bool task_coros_still(struct task_reader *r, const struct task_read *t)
 {
-	struct coro_state now;
-	uint8_t b[CORO_READ];
+	size_t need = coroutine_bytes(&r->walk, r->at), n;
+	uint8_t b[COROUTINE_READ];
+	struct coroutine now;
 	uint32_t i;
 
 	for (i = 0; i < t->coro_cnt; i++) {
-		if (!read_object(r, t->coros[i].addr, coro_bytes(r), b))
-			return false;
-		parse_coro(r, t->coros[i].addr, b, &now);
-		if (now.code != t->coros[i].code || now.ip != t->coros[i].ip ||
-		    now.state != t->coros[i].state)
+		const struct coro_state *s = &t->coros[i];
+
+		n = read_object(r, s->addr, need, b);
+		if (!n || coroutine_look(&r->walk, r->at, s->addr, b, n, &now) ||
+		    now.frame != s->frame || now.code != s->code || now.ip != s->ip ||
+		    now.raw_state != s->state)
 			return false;
 	}
 	return true;
@@ -443,7 +413,6 @@ uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 	struct task_row row = { 0 };
 	struct task_read t = { .row = &row };
 	struct task_fields f;
-	uint16_t gen_frame = r->at->async.coro.gen_frame;
 	uint32_t i, cnt = 0;
 
 	*whole = false;
@@ -457,7 +426,7 @@ uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 		*where = (*where ^ s->addr ^ s->code << 8 ^ s->ip << 16 ^ (uint8_t)s->state) *
 			 0x9e3779b97f4a7c15ull;
 		if (s->code)
-			out[cnt++] = (struct py_frame){ s->addr + gen_frame, s->code };
+			out[cnt++] = (struct py_frame){ s->frame, s->code };
 	}
 	*whole = !(row.flags & (TASK_EXECUTING | TASK_CUT)) && r->walk.reads_left;
 	return cnt;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "asyncio/coroutine.h"
 #include "asyncio/section.h"
 #include "cpython/frames.h"
 #include "asyncio/tasks.h"
@@ -30,6 +31,7 @@ enum task_type {
 	TASK_TYPE_COROUTINE,	/* coroutine, or a generator used as one */
 	TASK_TYPE_ASYNC_GEN,
 	TASK_TYPE_STEP,		/* step of an asynchronous generator: async_generator_asend */
+	TASK_TYPE_WRAPPER,	/* coro.__await__(), anext(): what it wraps is its first member */
 };
 
 #define TASK_CODES 64		/* a power of two */
@@ -59,7 +61,7 @@ struct task_fields {
 
 /* State of a coroutine that must be the same after everything was read. */
 struct coro_state {
-	uint64_t addr, code, ip;
+	uint64_t addr, frame, code, ip;
 	int8_t state;
 };
 
@@ -71,6 +73,7 @@ struct task_read {
 	uint64_t type;		/* of the outermost coroutine */
 	struct coro_state coros[TASK_FRAMES_MAX];
 	uint32_t coro_cnt;
+	uint64_t awaits;	/* what the last of them awaits; 0: unknown */
 };
 
 int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len);

@@ -42,6 +42,7 @@ enum task_flag {
 	TASK_RUNS = 16,		/* its thread runs it now (of a mixed list) */
 	TASK_OF_MAIN = 32,	/* of its interpreter's main thread (of a mixed list) */
 	TASK_EAGER = 64,	/* it was begun eagerly, and has not been suspended yet */
+	TASK_OTHERS = 128,	/* it has a callback of no known shape: more tasks may await it */
 };
 
 /* What a task waits for: waits_for.h. */
