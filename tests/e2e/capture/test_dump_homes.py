@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`tachbpf dump`: asyncio's tasks of CPython 3.8 to 3.13 are those of asyncio.all_tasks(), made by C or by Python."""
 import json
+import re
 import shutil
 
 import pytest
 
+import pstree
 from interp import cache
 from present import FOUND, absent
 from pypi import PyPI, path_of
@@ -93,6 +95,37 @@ def test_tasks_that_come_and_go(homes, scratch):
         process, = look["processes"]
         stable = [task for task in process["tasks"] if task["name"].startswith("stable-")]
         assert by_id(map(told, stable)) == truth
+
+
+def awaiting(tasks):
+    """name -> the names of those that await it."""
+    names = {task["id"]: task["name"] for task in tasks}
+    return {task["name"]: sorted(names[other] for other in task["awaited_by"]) for task in tasks}
+
+
+@pytest.mark.parametrize("how", ("c", "pure"))
+def test_who_awaits_whom(homes, scratch, how):
+    """In each way there is; and the tree has each task below those that await it."""
+    with Tasks(homes, scratch, "tree", how) as target:
+        ours, truth = listed(target.pid), target.truth()
+        said = succeeded(tachbpf("dump", target.pid)).stdout
+    want = {task["name"]: task["awaited_by"] for task in truth}
+    assert len(want) > 25 and awaiting(ours) == want
+    assert by_id(map(told, ours)) == by_id({k: v for k, v in task.items() if k != "awaited_by"} for task in truth)
+    assert edges(pstree.of_dump(said)) == {(name, other) for name, others in want.items() for other in others}
+
+
+def edges(lines):
+    """(task, the one that awaits it) of a tree: a task is further to the right than those that it awaits."""
+    found, above = set(), []
+    for line in lines:
+        name = re.search(r"\(T\) (\S+)", line)
+        if name:
+            above = [(column, task) for column, task in above if column < name.start()]
+            if above:
+                found.add((name[1], above[-1][1]))
+            above.append((name.start(), name[1]))
+    return found
 
 
 def library(package, interpreter, scratch):

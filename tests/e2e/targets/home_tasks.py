@@ -3,8 +3,9 @@
 
 Kinds: loops (one in the main thread, two in others; uvloop's with "uvloop"), pure (the same without _asyncio),
 eager (3.12: in a task that has begun eagerly), many (COUNT tasks), lively (50 named stable-N, and COUNT that come
-and go), interpreters (3.12: two, a loop in each). Some tasks are done and kept, some are of a subclass.
-Writes a list of tasks: id, name, tid, and the functions of its coroutines; then says "ready".
+and go), interpreters (3.12: two, a loop in each), tree (tasks that await others in each way there is; purely in Python
+with "tree pure"). Some tasks are done and kept, some are of a subclass. Writes a list of tasks: id, name, tid, the
+functions of its coroutines, and of tree the names of those that await it; then says "ready".
 """
 import json
 import os
@@ -12,8 +13,9 @@ import signal
 import sys
 import threading
 
-TRUTH, KIND, COUNT = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 3
-if KIND == "pure":
+TRUTH, KIND, MORE = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "3"
+COUNT = int(MORE) if MORE.isdigit() else 3
+if "pure" in (KIND, MORE):
     sys.modules["_asyncio"] = None
 
 import asyncio  # noqa: E402
@@ -135,6 +137,99 @@ async def lively():
     await asyncio.gather(spawn(), *kept)
 
 
+awaited_by = {}     # name -> names
+
+
+def child(parent, name, coro=None):
+    """A task that `parent` is about to await."""
+    awaited_by.setdefault(name, []).append(parent)
+    return named(name, coro)
+
+
+def named(name, coro=None):
+    return asyncio.get_running_loop().create_task(coro or handle(), name=name)
+
+
+async def awaits_task(me):
+    await child(me, me + "/task")
+
+
+async def gathers(me):
+    await asyncio.gather(child(me, me + "/1"), asyncio.gather(child(me, me + "/2"), child(me, me + "/3")))
+
+
+async def waits(me):
+    await asyncio.wait([child(me, me + "/%d" % i) for i in range(3)])
+
+
+async def waits_for_first(me):
+    await asyncio.wait([child(me, me + "/%d" % i) for i in range(2)], return_when=asyncio.FIRST_COMPLETED, timeout=LONG)
+
+
+async def waits_for(me):
+    await asyncio.wait_for(child(me, me + "/task"), LONG)
+
+
+async def shields(me):
+    await asyncio.shield(child(me, me + "/task"))
+
+
+async def takes_as_completed(me):
+    for first in asyncio.as_completed([child(me, me + "/%d" % i) for i in range(2)]):
+        await first
+
+
+async def groups(me):
+    async with asyncio.TaskGroup() as group:
+        for i in range(2):
+            awaited_by[me + "/%d" % i] = [me]
+            group.create_task(handle(), name=me + "/%d" % i)
+
+
+async def nested_groups(me):
+    async with asyncio.TaskGroup() as group:
+        awaited_by[me + "/in"] = [me]
+        group.create_task(groups(me + "/in"), name=me + "/in")
+
+
+async def times_out(me):
+    async with asyncio.timeout(LONG):
+        await child(me, me + "/task")
+
+
+async def waits_for_an_event(me):
+    await asyncio.Event().wait()
+
+
+async def gathers_a_gathering(me):
+    await child(me, me + "/in", gathers(me + "/in"))
+
+
+async def tree():
+    loop = asyncio.get_running_loop()
+    ways = [awaits_task, gathers, waits, waits_for_first, waits_for, shields, takes_as_completed, waits_for_an_event,
+            gathers_a_gathering]
+    if sys.version_info >= (3, 11):
+        ways += [groups, nested_groups, times_out]
+    parents = [named(way.__name__, way(way.__name__)) for way in ways]
+    shared = named("shared")
+
+    async def shares():
+        await shared
+    for name in "one", "two":
+        awaited_by.setdefault("shared", []).append(name)
+        named(name, shares())
+
+    def all_stand():
+        tell()
+        for task in told:
+            task["awaited_by"] = sorted(awaited_by.get(task["name"], ["Task-1"] if task["name"] in names else []))
+        say_ready()
+    names = [parent.get_name() for parent in parents]
+    loop.call_later(0.05, all_stand)
+    await asyncio.gather(*parents)
+
+
 INSIDE = """
 import asyncio, json, os, threading
 async def handle():
@@ -177,4 +272,4 @@ elif KIND == "interpreters":
 elif KIND == "many":
     asyncio.run(main("main"))
 else:
-    asyncio.run({"eager": eager, "lively": lively}[KIND]())
+    asyncio.run({"eager": eager, "lively": lively, "tree": tree}[KIND]())
