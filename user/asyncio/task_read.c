@@ -145,7 +145,7 @@ int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTE
 	i = err ? err : type_at(r, type);
 	if (i < 0)
 		return i;
-	if (r->types[i].flags & IS_LONG) {
+	if (r->types[i].flags & IS_LONG && r->walk.o->minor >= 12) {
 		err = read_int(r, obj, &n);
 		if (!err)
 			snprintf(name, TASK_NAME_BYTES, "Task-%llu", (unsigned long long)n);
