@@ -363,6 +363,7 @@ static int examine_future(struct search *s, uint64_t future)
 
 	if (err)
 		return err;
+	s->out->woken |= f.done;
 	if (f.callback0) {
 		s->callbacks++;
 		examine(s, f.callback0);
@@ -385,6 +386,7 @@ int awaiters_read(struct py_walk *w, const struct async_homes *h, struct future_
 
 	*out = (struct awaiters){ 0 };
 	err = examine_future(&s, future);
+	out->woken = false;
 	for (i = 1; !err && i < s.future_cnt && !is_enough(&s); i++)
 		if (examine_future(&s, s.futures[i]))
 			out->cut = true;

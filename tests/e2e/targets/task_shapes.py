@@ -42,7 +42,7 @@ def define(text, **names):
     return scope[text.split("def ")[1].split("(")[0]]
 
 
-def leaf(shape, number, chain, body="burn()\n  await asyncio.sleep(0)", rounds=4):
+def leaf(shape, number, chain, body="burn()\n  await asyncio.sleep(0)", rounds=12):
     """A coroutine function that burns CPU; chain: the functions of those who await it."""
     name = f"leaf_{shape}_{number}"
     made = define(f"async def {name}():\n await asyncio.sleep(0)\n for _ in range({rounds}):\n  {body}\n")

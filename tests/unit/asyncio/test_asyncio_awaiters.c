@@ -231,6 +231,25 @@ static void test_nobody(void **state)
 	}
 }
 
+/* wait_for()'s time is over, or a gather() has failed: its future is done, and has no callbacks. */
+static void test_woken(void **state)
+{
+	uint64_t future;
+
+	EACH_MINOR(minor, big) {
+		make(minor, big);
+		fake_callback(&a, leaf, by_wakeup());
+		fake_poke(&a.f, leaf + a.homes.fields.state, 1, 4);
+		assert_int_equal(read_leaf(), 0);
+		assert_false(out.woken);
+		future = fake_future(&a);
+		fake_poke(&a.f, future + a.homes.fields.state, 1, 4);
+		fake_callback(&a, leaf, fake_partial(&a, "_release_waiter", future));
+		assert_int_equal(read_leaf(), 0);
+		assert_true(out.woken && !out.cnt && !out.others && !out.cut);
+	}
+}
+
 /* ---- unknown ones, and lies ---- */
 
 static void expect_other(uint64_t callback, const char *name)
@@ -396,7 +415,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_shape), cmocka_unit_test(test_a_list),
-		cmocka_unit_test(test_many_tasks), cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_many_tasks), cmocka_unit_test(test_nobody), cmocka_unit_test(test_woken),
 		cmocka_unit_test(test_unknown), cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_a_million_callbacks),
 		cmocka_unit_test(test_circles), cmocka_unit_test(test_unreadable),
