@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from processes import use_cpu
 from recording import Recording, succeeded, tachbpf
 from task_stacks import LOOP, Run
 
@@ -32,7 +33,8 @@ def expect_no_other_loss(run):
 
 def expect_chains(run, main=("main",)):
     """What a fetch() or reply() does when it is sampled, it does not end with; a digest() may be gone."""
-    chains = run.chains("burn")
+    chains = run.chains("fetch") | run.chains("reply")
+    chains = {s for s in chains if s[-1] == "burn"}
     fetch, reply = (*main, "handle", "fetch", "burn"), (*main, "reply", "burn")
     assert {fetch, reply} <= chains <= {fetch, reply, (*main, "handle", "fetch", "digest", "burn")}, \
         run.stacks.most_common(8)
@@ -51,7 +53,7 @@ def test_a_group(old, out):
         pytest.skip("no TaskGroup before 3.11")
     run = record(old, out, "group")
     expect_no_other_loss(run)
-    expect_chains(run, ("grouped", "TaskGroup.__aexit__", *(["TaskGroup._aexit"] * (old.minor > (3, 11)))))
+    expect_chains(run, ("grouped", "TaskGroup.__aexit__", *(["TaskGroup._aexit"] * (old.minor >= (3, 13)))))
 
 
 @pytest.mark.interpreters("few")
@@ -102,7 +104,7 @@ def test_python_classes(old, out):
     (out / "_asyncio.py").write_text("raise ImportError\n")
     run = record(old, out, "gather", path=out)
     expect_no_other_loss(run)
-    expect_chains(run)
+    expect_chains(run, ("main", "Future.__await__"))      # a generator, in Python
 
 
 @pytest.mark.interpreters("few")
@@ -121,6 +123,7 @@ def test_where_there_is_no_asyncio_that_is_said(interpreter, out):
         try:
             with Recording(["-p", target.pid, "--async", "-o", out / "rec"]) as recording:
                 recording.wait_recording()
+                use_cpu(target.pid, 0.3)
                 done = succeeded(recording.stop())
         finally:
             target.kill()
