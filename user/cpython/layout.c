@@ -479,6 +479,8 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	/* After co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
 	img->objects.ts_native_id = d->ts_native_id;
+	/* Behind PyThreadState: v3.13.0, Include/internal/pycore_tstate.h */
+	img->objects.ts_running_loop = d->ts_bytes;
 	coroutine_layout(d, minor, &img->coro);
 	set_for_kernel(img);
 	return 0;
