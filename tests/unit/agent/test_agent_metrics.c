@@ -44,7 +44,10 @@ static void render_pythons(struct metrics_text *t)
 		args.service = (const char *[]){ "web", "a \"b\" \\ \xff\n", NULL }[i];
 		p[i] = python_metrics_begin(m, &args);
 		python_metrics_event(p[i], &ev, 1234567890);
+		python_metrics_loops(p[i], (const uint64_t[PYTHON_LOOPS]){ 1, 1203, 17, 840000000,
+									   850000000 });
 	}
+	python_metrics_tick(m, 1);
 	python_metrics_render(m, t);
 	for (i = 0; i < ARRAY_SIZE(p); i++)
 		python_metrics_end(p[i]);
