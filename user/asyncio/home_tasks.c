@@ -373,6 +373,11 @@ int home_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	out->row_cnt = out->frame_cnt = out->waiter_cnt = out->counted = 0;
 	out->next = 0;
 	err = begin(&w, &slot, &lost);
+	if (!err && at->one) {
+		read_cached(&w);
+		add_task(&w, at->one);
+		slot = w.set.mask + 1;
+	}
 	while (!err && !lost && slot <= w.set.mask) {
 		err = take_block(&w, &slot);
 		if (!has_room(&w))

@@ -88,7 +88,7 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 		drop_waiting(c, w);
 		w = NULL;
 	}
-	if (!w && capture_async_at(s, t, &at) && at.async.valid)
+	if (!w && capture_async_at(s, t, &at))
 		w = add_waiting(c, t, &at);
 	return w;
 }

@@ -92,6 +92,7 @@ static int dump_processes(const struct dump_options *opts, struct identities *id
 	if (opts->kernel)
 		look_worker_with_kernel();
 	args.workers = !command_workers_start((opts->kernel ? COMMAND_LOOK_KERNEL : COMMAND_LOOK) |
+					      COMMAND_CENSUS |
 					      (opts->native ? CAPTURE_NATIVE : 0));
 	if (d.as_json)
 		dump_json_begin(&d.json);

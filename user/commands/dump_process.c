@@ -95,7 +95,7 @@ static void print_state(const struct look_process *p, const struct look_thread *
 		printf(", moved meanwhile");
 }
 
-static void print_frame(const struct profile_tables *tables, uint32_t id)
+void dump_text_frame(const struct profile_tables *tables, uint32_t id)
 {
 	const struct frame *f = &tables->frames[id];
 	const struct string_ref *func = &tables->strings[f->func];
@@ -184,7 +184,7 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 	printf("\n");
 	print_kernel(t);
 	for (i = 0; i < t->nframes; i++) {
-		print_frame(process_tables(p->process), t->frames[i]);
+		dump_text_frame(process_tables(p->process), t->frames[i]);
 		print_locals(t, i);
 	}
 }
@@ -225,6 +225,7 @@ void dump_text(const struct look_process *p, bool first, bool locals)
 		printf("\n%" PRIu32 " more %s no Python stack.\n", p->unseen,
 		       p->unseen == 1 ? "thread has" : "threads have");
 	dump_tasks_text(p);
+	dump_greenlets_text(p);
 }
 
 /* ---- JSON ---- */
@@ -362,6 +363,7 @@ void dump_json(struct json *j, const struct look_process *p, bool locals)
 		write_thread(j, p, &p->threads[i], locals);
 	json_array_end(j);
 	dump_tasks_json(j, p);
+	dump_greenlets_json(j, p);
 	dump_json_deadlocks(j, p, false);
 	dump_json_deadlocks(j, p, true);
 	json_object_end(j);

@@ -30,6 +30,9 @@ void dump_text_escaped(const char *text, size_t len);
 /* Prints a thread's tid and its name: 7 "reader". */
 void dump_text_thread(const struct look_process *p, const struct look_thread *t);
 
+/* Prints a line with a frame: its function, file and line. */
+void dump_text_frame(const struct profile_tables *tables, uint32_t id);
+
 /* ---- locks and deadlocks ---- */
 
 /* Prints ", RLock 0x7f..., which thread 7 holds", if it is known. */
@@ -55,5 +58,13 @@ void dump_tasks_text(const struct look_process *p);
 
 /* Writes the keys tasks, tasks_complete, trio_tasks and trio_tasks_complete. */
 void dump_tasks_json(struct json *j, const struct look_process *p);
+
+/* ---- greenlets ---- */
+
+/* Prints them, those that are alike as one. */
+void dump_greenlets_text(const struct look_process *p);
+
+/* Writes the keys greenlets and greenlets_complete. */
+void dump_greenlets_json(struct json *j, const struct look_process *p);
 
 #endif

@@ -139,22 +139,32 @@ static int read_frame(struct py_walk *w, const struct py_layout *l, uint64_t add
 	return 0;
 }
 
-int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
+int py_frames_from(struct py_walk *w, const struct py_layout *l, uint64_t addr,
 		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole)
 {
 	struct py_frame frame;
-	uint64_t addr = 0;
 	uint32_t seen;
-	int err = first_frame(w, &at->layout, state, &addr);
+	int err = 0;
 
 	*cnt = 0;
 	for (seen = 0; !err && addr && seen < SHIMS_MAX && *cnt < max; seen++) {
-		err = read_frame(w, &at->layout, addr, &frame, &addr);
+		err = read_frame(w, l, addr, &frame, &addr);
 		if (!err && frame.code)
 			out[(*cnt)++] = frame;
 	}
 	*whole = !err && !addr;
 	return err;
+}
+
+int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
+		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole)
+{
+	uint64_t addr = 0;
+	int err = first_frame(w, &at->layout, state, &addr);
+
+	*cnt = 0;
+	*whole = false;
+	return err ? err : py_frames_from(w, &at->layout, addr, out, max, cnt, whole);
 }
 
 /* See own_bytecode() in bpf/pycode.bpf.h. */

@@ -69,6 +69,10 @@ const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t c
 int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
 		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole);
 
+/* The same from the frame at addr on, which no thread need have; 0: there is none. */
+int py_frames_from(struct py_walk *w, const struct py_layout *l, uint64_t addr,
+		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole);
+
 /*
  * Find the byte offset of the instruction that a frame is at, or of a cache after it. 0; -ENOENT:
  * it has not begun, or is not a function; -errno of py_get().

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "base/util.h"
 #include "heap/chains_call.h"
+#include "heap/greenlets.h"
 #include "heap/taking.h"
 #include "memory/reader.h"
 
@@ -19,7 +20,7 @@
 /* No census may take longer. */
 #define TIME_NS_MAX (60 * NS_PER_S)
 
-enum function { CENSUS, CHAINS };
+enum function { CENSUS, CHAINS, GREENLETS };
 
 struct census_call {
 	struct heap_target target;
@@ -31,6 +32,7 @@ struct census_call {
 union shared {
 	struct census_call census;
 	struct heap_chains_call chains;
+	struct heap_greenlets_call greenlets;
 };
 
 /* ---- in the worker ---- */
@@ -44,7 +46,9 @@ static int answer_census(void *shared, const int *fds)
 	return heap_census_take(&target, &limits, &s->census.census);
 }
 
-static const worker_fn functions[] = { [CENSUS] = answer_census, [CHAINS] = heap_chains_run };
+static const worker_fn functions[] = {
+	[CENSUS] = answer_census, [CHAINS] = heap_chains_run, [GREENLETS] = heap_greenlets_run,
+};
 
 static const char *const calls[] = {
 	"process_vm_readv", "open", "openat", "read", "pread64", "readlink", "readlinkat",
@@ -205,12 +209,25 @@ int heap_worker_census(const struct heap_target *target, const struct heap_limit
 	return err;
 }
 
+/* Call a function that ends by itself after time_ns. */
+static int call_and_wait(enum function f, pid_t tgid, uint64_t time_ns)
+{
+	uint64_t deadline = now_ns() + time_ns + MORE_MS * NS_PER_MS;
+	int err = worker_call(&worker, f, NULL, MORE_MS / 4), turns = 0;
+
+	while (err == -ETIMEDOUT && (now_ns() < deadline ||
+				     (worker_is_runnable(&worker) && turns++ < SLOW_TURNS)))
+		err = worker_wait(&worker, MORE_MS / 4);
+	if (err == -ETIMEDOUT)
+		give_up(tgid);
+	return err;
+}
+
 int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
 		       struct heap_chains *out)
 {
-	uint64_t deadline;
 	struct heap_chains_call *call;
-	int err, turns = 0;
+	int err;
 
 	if (open_census.tgid)
 		return -EBUSY;
@@ -222,17 +239,31 @@ int heap_worker_chains(const struct heap_target *target, const struct heap_why *
 	call->why = *why;
 	call->why.limits.time_ns = census_time(&why->limits);
 	memset(&call->result, 0, sizeof(call->result));
-	deadline = now_ns() + call->why.limits.time_ns + MORE_MS * NS_PER_MS;
-	err = worker_call(&worker, CHAINS, NULL, MORE_MS / 4);
-	while (err == -ETIMEDOUT && (now_ns() < deadline ||
-				     (worker_is_runnable(&worker) && turns++ < SLOW_TURNS)))
-		err = worker_wait(&worker, MORE_MS / 4);
-	if (err == -ETIMEDOUT)
-		give_up(target->tgid);
+	err = call_and_wait(CHAINS, target->tgid, call->why.limits.time_ns);
 	if (!err || err == -ENOTUNIQ) {
 		memcpy(out, &call->result, sizeof(*out));
 		heap_chains_check(out);
 	}
+	return err == -EPIPE ? -EBUSY : err;
+}
+
+int heap_worker_greenlets(const struct heap_target *target, uint32_t own_tgid,
+			  struct heap_greenlets *out)
+{
+	struct heap_greenlets_call *call;
+	int err;
+
+	if (open_census.tgid)
+		return -EBUSY;
+	err = worker_ready(&worker, target->tgid);
+	if (err)
+		return err == -EUSERS ? -EBUSY : err;
+	call = &((union shared *)worker.shared)->greenlets;
+	call->target = *target;
+	call->own_tgid = own_tgid;
+	err = call_and_wait(GREENLETS, target->tgid, GREENLETS_NS_MAX);
+	if (!err)
+		heap_greenlets_copy(out, &call->found);
 	return err == -EPIPE ? -EBUSY : err;
 }
 

@@ -37,6 +37,14 @@ int heap_worker_poll(struct heap_census *out);
 int heap_worker_chains(const struct heap_target *target, const struct heap_why *why,
 		       struct heap_chains *out);
 
+/*
+ * All greenlets of a process (greenlets.h). own_tgid: its pid in its own pid namespace. As above;
+ * -ENOENT: greenlet is not loaded; -EBADMSG: of an unknown kind.
+ */
+struct heap_greenlets;
+int heap_worker_greenlets(const struct heap_target *target, uint32_t own_tgid,
+			  struct heap_greenlets *out);
+
 /* End it. The next call starts another. */
 void heap_worker_end(void);
 

@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
+#include "heap/heap_worker.h"
 #include "host/proc.h"
 #include "look/look_locals.h"
 #include "look/look_locks.h"
@@ -205,6 +206,7 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 	struct look_process_locals *locals = NULL;
 	struct look_lock *locks = NULL;
 	struct look_tasks tasks = { .err = -ENOENT }, trio = { .err = -ENOENT };
+	struct look_greenlets greenlets = { .err = -ENOENT };
 	struct proc_status status;
 	int err;
 
@@ -226,12 +228,15 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 		shown.tasks = &tasks;
 		look_trio_take(p, &trio);
 		shown.trio = &trio;
+		look_greenlets_take(p, &greenlets);
+		shown.greenlets = &greenlets;
 	}
 	err = l->args->show(l->args->ctx, &shown);
 	look_locals_free(locals);
 	free(locks);
 	look_tasks_free(&tasks);
 	look_tasks_free(&trio);
+	look_greenlets_free(&greenlets);
 	free(list);
 	return err;
 }
@@ -416,5 +421,6 @@ int look_run(const struct look_args *args, struct look_counts *counts)
 	if (!err && l.again)
 		err = look_by(&l, &awake_mode);
 	look_worker_end();
+	heap_worker_end();
 	return err;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "look/look_greenlets.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
 #include "memory/task_walk.h"
@@ -34,6 +35,7 @@ struct look_process {
 	bool ended;		/* the process has ended since */
 	struct look_tasks *tasks;	/* its asyncio tasks; NULL: not requested */
 	struct look_tasks *trio;	/* its tasks of trio (look_trio.h); NULL: not requested */
+	struct look_greenlets *greenlets;	/* NULL: not requested */
 };
 
 struct look_args {

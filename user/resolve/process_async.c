@@ -71,17 +71,33 @@ static bool is_loop(const struct process *p, uint32_t id)
 	return false;
 }
 
+static bool is_of_asyncio(const struct process *p, uint32_t id)
+{
+	static const char dir[] = "/asyncio/";
+	const struct profile_tables *tables = intern_tables(p->in);
+	const struct string_ref *file = &tables->strings[tables->frames[id].file];
+
+	return memmem(file->data, file->len, dir, sizeof(dir) - 1) != NULL;
+}
+
 /*
  * Nobody awaits the task. Returns true if the loop started its coroutine. An eager task (3.12+)
- * runs inside the function that created it, and nobody can await it meanwhile.
+ * runs inside the function that created it, and nobody can await it meanwhile. That function was
+ * called by a task, which has a coroutine further out, or by asyncio. So if there is neither, the
+ * loop is machine code (uvloop), and the function outside of the task is the one that runs the loop.
  */
 static bool is_run_by_loop(const struct process *p, const struct thread *t,
 			   const struct raw_head *raw)
 {
 	const uint32_t *ids = t->ids_end - raw->nframes;
-	uint32_t outside = t->async->raw.at + 1;
+	uint32_t outside = t->async->raw.at + 1, i;
 
-	return outside == raw->nframes || is_loop(p, ids[outside]);
+	if (outside == raw->nframes || p->args.image->minor < 12 || is_loop(p, ids[outside]))
+		return true;
+	for (i = outside; i < raw->nframes; i++)
+		if (is_of_asyncio(p, ids[i]))
+			return false;
+	return !(t->async->raw.flags & ASYNC_INSIDE);
 }
 
 /* ---- the task's name ---- */
