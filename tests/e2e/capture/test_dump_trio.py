@@ -108,7 +108,7 @@ def test_at_full_speed(interpreter, scratch):
     with Nurseries(interpreter, scratch, "busy", "60") as target:
         looks = [dump_json(target.pid) for _ in range(8)]
     for process in looks:
-        stable = {t["name"]: t for t in process["trio_tasks"] if t["name"].startswith("stable-")}
+        stable = {t["name"]: t for t in process["trio_tasks"] if (t["name"] or "").startswith("stable-")}
         if process["trio_tasks_complete"]:
             assert len(stable) == 20
         assert all(t["coroutines"][0]["function"] == "leaf" and not t["moved"]

@@ -7,17 +7,16 @@ named stable-N that do).
 
 TRUTH: of each task, by id(), what trio says: name, parent, functions and lines, outermost first.
 """
+import gc
 import json
+import os
 import sys
 import threading
 import time
+import traceback
+from contextlib import asynccontextmanager
 
 import trio
-
-try:
-    from contextlib import asynccontextmanager
-except ImportError:
-    asynccontextmanager = None
 
 STABLE = 20
 ROOTS = []      # of each thread: (tid, root task)
@@ -115,9 +114,28 @@ def name_of(code):
     return getattr(code, "co_qualname", code.co_name)
 
 
+def await_frames(task):
+    """trio's own answer; before 0.23 it has none."""
+    if hasattr(task, "iter_await_frames"):
+        yield from task.iter_await_frames()
+        return
+    at = task.coro
+    while at is not None:
+        if hasattr(at, "cr_frame"):
+            frame, at = at.cr_frame, at.cr_await
+        elif hasattr(at, "gi_frame"):
+            frame, at = at.gi_frame, at.gi_yieldfrom
+        elif hasattr(at, "ag_frame"):
+            frame, at = at.ag_frame, at.ag_await
+        else:
+            at = next(o for o in gc.get_referents(at) if hasattr(o, "ag_frame"))
+            continue
+        yield frame, frame.f_lineno
+
+
 def tasks_below(task, parent, tid, found):
     frames = [[name_of(frame.f_code), frame.f_code.co_filename, line]
-              for frame, line in task.iter_await_frames()]
+              for frame, line in await_frames(task)]
     found[id(task)] = {"name": task.name, "parent": parent, "tid": tid, "frames": frames}
     for nursery in task.child_nurseries:
         for child in nursery.child_tasks:
@@ -129,6 +147,14 @@ def truth():
     for tid, root in ROOTS:
         tasks_below(root, None, tid, found)
     return found
+
+
+def tell_or_end(kind):
+    try:
+        tell(kind)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
 
 
 def tell(kind):
@@ -144,7 +170,7 @@ def tell(kind):
 
 def main():
     kind, count = sys.argv[2], [int(n) for n in sys.argv[3:]]
-    threading.Thread(target=tell, args=(kind,), daemon=True).start()
+    threading.Thread(target=tell_or_end, args=(kind,), daemon=True).start()
     trio.run(globals()[kind], *count)
 
 
