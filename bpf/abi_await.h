@@ -11,18 +11,48 @@
 #include "abi_async.h"
 
 /*
+ * CPython 3.8 to 3.13: asyncio's dict of running tasks (user/asyncio/home.h), and what the BPF side
+ * must know of dicts, tasks and coroutines. User space limits all offsets to 255.
+ */
+#define ASYNC_PLACE_HOMES 4	/* interpreters of a process that have loaded asyncio */
+struct async_place_home {
+	abi_u64 interp;		/* address of the PyInterpreterState */
+	abi_u64 current;	/* address of the dict: loop -> task */
+	abi_u64 step;		/* address of the code object of the method of a Python Task that
+				 * runs its coroutine; 0: none */
+};
+struct async_old_layout {
+	abi_u8 cnt;		/* of home; 0: 3.14+, or asyncio is not loaded */
+	abi_u8 dict_keys;	/* PyDictObject.ma_keys */
+	abi_u8 keys_log2;	/* 1: dk_log2_size, a byte; 0: dk_size. Both at KEYS_SIZE */
+	abi_u8 keys_entries;	/* dk_nentries */
+	abi_u8 keys_indices;	/* dk_indices, one byte each; the entries follow */
+	abi_u8 coro, callback0, callbacks, name;	/* TaskObj */
+	abi_u8 task_bytes;	/* all of these are below */
+	abi_u8 coro_frame;	/* a coroutine: its frame */
+	abi_u8 frame_points;	/* 1: its pointer to its frame */
+	abi_u8 pad[4];
+	struct async_place_home home[ASYNC_PLACE_HOMES];
+};
+_Static_assert(sizeof(struct async_old_layout) == 16 + 24 * ASYNC_PLACE_HOMES,
+	       "async_old_layout has no hidden padding");
+#define KEYS_SIZE 8
+#define DICT_ENTRY_BYTES 24	/* hash, key, value */
+
+/*
  * Value of the map async_places, whose key is the tgid. User space writes it after looking for the
- * layout; if l is not valid, the process has not loaded asyncio so far. on_fork() copies it for the
- * child, on_exec() and on_exit() delete it.
+ * layout; if neither l nor old is valid, the process has not loaded asyncio so far. on_fork()
+ * copies it for the child, on_exec() and on_exit() delete it.
  */
 struct async_place {
 	abi_u64 start_ns;	/* identifies the process; 0: the BPF side fills it in */
-	abi_u64 exec_pages;	/* l is not valid: mm->exec_vm at the last RAW_CHANGED; 0: none */
+	abi_u64 exec_pages;	/* neither is valid: mm->exec_vm at the last RAW_CHANGED; 0: none */
 	abi_u32 coro_bytes;	/* all that is read of a coroutine is in its first coro_bytes */
 	struct async_layout l;
+	struct async_old_layout old;
 };
-_Static_assert(sizeof(struct async_place) == 20 + sizeof(struct async_layout),
-	       "async_place has no hidden padding");
+_Static_assert(sizeof(struct async_place) == 20 + sizeof(struct async_layout) +
+	       sizeof(struct async_old_layout), "async_place has no hidden padding");
 /* task_bytes and coro_bytes are not larger. */
 #define ASYNC_OBJECT_BYTES 256
 
@@ -43,6 +73,7 @@ enum async_end {
 
 enum async_flags {
 	ASYNC_SEVERAL = 1,	/* several await a task: the chain follows the first one     */
+	ASYNC_INSIDE = 2,	/* further out in the stack is a coroutine's or generator's frame */
 };
 
 /*
@@ -86,7 +117,8 @@ struct raw_task {
 	abi_u16 at;		/* index of that frame in the stack of the record that follows */
 	abi_u8 pure;		/* 1: made by asyncio's Python classes: callback0, callbacks,
 				 * coro and name are 0, and user space checks frame */
-	abi_u8 pad[3];
+	abi_u8 flags;		/* enum async_flags: ASYNC_INSIDE */
+	abi_u8 pad[2];
 	abi_u64 task, coro;
 	abi_u64 frame;		/* address of the frame at `at` */
 	abi_u64 callback0, callbacks;

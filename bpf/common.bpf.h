@@ -65,6 +65,12 @@ extern volatile unsigned int capture_paused;
 extern volatile unsigned int waits_long;
 
 /*
+ * 1: user space has used up its time for chains of tasks (user/capture/capture_chains.c), so
+ * RAW_TASK does not wake it.
+ */
+extern volatile unsigned int chains_wait;
+
+/*
  * A burst: the ticks are for the processes of the map burst_procs. In another process one in
  * tick_thinning ticks walks, at random, so that no program keeps step; its sample stands for all of
  * them (raw_header.every). 0 and 1: no burst. At most THINNING_MAX.

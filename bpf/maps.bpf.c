@@ -41,6 +41,7 @@ const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
 volatile unsigned int capture_paused = 0;
 volatile unsigned int waits_long = 0;
+volatile unsigned int chains_wait = 0;
 volatile unsigned int tick_thinning = 0;
 volatile struct direct_map direct_map = {};
 struct tick_period tick_periods[TICK_SLOTS] = {};

@@ -4,7 +4,7 @@
  *
  * Knows struct async_layout and no CPython version. The walk of the thread's stack finds the frame
  * of the task's coroutine; if it is there, its awaiters are walked: task by task, and in each the
- * coroutines that await each other. All of that memory may be hostile: every offset is masked
+ * coroutines that await each other. Up to 3.13 user space walks them: see pyhome.bpf.h. All of that memory may be hostile: every offset is masked
  * before its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the
  * verifier removes all calls of this. Kernels that check each function by itself (5.10) do so
  * whether it is called or not, so each checks cfg_async first.
@@ -12,100 +12,16 @@
 #ifndef TACHBPF_PYASYNC_BPF_H
 #define TACHBPF_PYASYNC_BPF_H
 
-#include "abi_await.h"
-#include "losses.bpf.h"
-#include "pycode.bpf.h"
+#include "pyhome.bpf.h"
 
 /* Steps (a task or a coroutine) in one call of async_steps(), and limit on calls. */
 #define ASYNC_STEPS_A_CALL 8
 #define ASYNC_CALLS ((RAW_ASYNC_TASKS + RAW_ASYNC_FRAMES) / ASYNC_STEPS_A_CALL + 2)
-/* Slots of a set that are searched for an awaiter, and number of slots read at once. */
+/* Slots of a set that are searched for an awaiter. */
 #define ASYNC_SET_SLOTS 256
-#define ASYNC_SLOTS_A_READ 8
-/* async_scratch.at: the stack does not have the task's frame. */
-#define ASYNC_NOT_THERE 0xffffffffu
-/* Set in no object's address: the tags of references. */
-#define REFERENCE_TAGS 7ull
-/* _PyInterpreterFrame.owner, see pyunwind.bpf.h */
-#define ASYNC_FRAME_OWNER 1
 /* PyTypeObject.tp_flags, counted from the end of its PyObject header: see pyextra.bpf.h. */
 #define ASYNC_TP_FLAGS 152
 #define TPFLAGS_UNICODE_SUBCLASS (1ull << 28)
-
-/* tgid -> where the process' tasks are; without --async 1 element */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);		/* with it user space sets MAX_PROCS */
-	__type(key, u32);
-	__type(value, struct async_place);
-} async_places __weak SEC(".maps");
-
-/* The cursor, in map memory as struct walk. */
-struct async_scratch {
-	struct async_place place;
-	u64 frame;	/* of the running task's coroutine; 0: none, or unknown */
-	u64 task;	/* the next task whose awaiter is looked for; initially the running one */
-	u64 coro;	/* the awaiting task's next coroutine; 0: none */
-	u64 type;	/* of the running task's coroutine: the others must have the same */
-	u64 running, name;	/* the running task, its name */
-	u32 at;		/* index of that frame in the stack, or ASYNC_NOT_THERE */
-	u32 n, tasks;	/* frames and awaiting tasks so far */
-	u32 first;	/* 1: coro is its task's outermost one */
-	u64 seen[RAW_ASYNC_TASKS];	/* the awaiting tasks */
-	u64 slots[2 * ASYNC_SLOTS_A_READ];	/* of a set: key, hash */
-	u8 object[ASYNC_OBJECT_BYTES + 8];
-	struct raw_async raw;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct async_scratch);
-} async_scratches __weak SEC(".maps");
-
-/* Never returns NULL, but the verifier does not know that. */
-static __always_inline struct async_scratch *async_scratch(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&async_scratches, &zero);
-}
-
-/* Read this many bytes of the object at addr, and zero the rest. 0, or -1: unreadable. */
-static __always_inline int read_object(struct scratch *s, struct async_scratch *a, u64 addr,
-				       u64 bytes)
-{
-	count_reads(s, 1);
-	if (!bytes || !addr)
-		return -1;
-	/* A single comparison of bytes - 1 would not bound bytes for the verifier. */
-	barrier_var(bytes);
-	if (bytes > ASYNC_OBJECT_BYTES)
-		return -1;
-	if (!read_user(a->object, bytes, addr))
-		return 0;
-	count_reads(s, FAULT_READS);
-	return -1;
-}
-
-/* Fields of the object read last. */
-static __always_inline u64 object_u64(const struct async_scratch *a, u32 off)
-{
-	off &= ASYNC_OBJECT_BYTES - 1;
-	barrier_var(off);
-	return *(const u64 *)(a->object + off);
-}
-
-static __always_inline u32 object_u32(const struct async_scratch *a, u32 off)
-{
-	return (u32)object_u64(a, off);
-}
-
-static __always_inline u8 object_u8(const struct async_scratch *a, u32 off)
-{
-	return (u8)object_u64(a, off);
-}
 
 /* Returns true if this is the current process' place, not that of one with its tgid before. */
 static __always_inline bool is_of_current(struct async_place *place)
@@ -152,14 +68,19 @@ __weak __noinline int async_begin(u64 ts)
 		return 0;
 	a->frame = 0;
 	a->at = ASYNC_NOT_THERE;
+	a->old = 0;
+	a->step = 0;
+	a->current_cnt = 0;
 	place = bpf_map_lookup_elem(&async_places, &tgid);
 	if (!place || !is_of_current(place))
 		return 0;
-	if (!place->l.valid) {
+	if (!place->l.valid && !place->old.cnt) {
 		ask_again(place, tgid);
 		return 0;
 	}
 	a->place = *place;
+	if (!place->l.valid)
+		return home_begin(s, a);
 	if (read_user(&task, 8, ts + a->place.l.task.ts_running_task) || !task ||
 	    read_object(s, a, task, a->place.l.task.task_bytes) ||
 	    object_u8(a, a->place.l.task.task_is_task) != 1)
@@ -172,17 +93,27 @@ __weak __noinline int async_begin(u64 ts)
 	return 0;
 }
 
-int async_note_frame(u64 fr);
-/* The walk of the stack is at the frame fr. Returns 0. */
-__weak __noinline int async_note_frame(u64 fr)
+int async_note_frame(u64 fr, u64 code, u32 owner);
+/* The walk of the stack is at the frame fr with this code object and owner. Returns 0. */
+__weak __noinline int async_note_frame(u64 fr, u64 code, u32 owner)
 {
 	struct async_scratch *a = async_scratch();
 	struct scratch *s;
 	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (cfg_async && s && a && a->frame == fr)
+	if (!cfg_async || !s || !a)
+		return 0;
+	if (!s->walk.n) {	/* the walk begins, perhaps again */
+		a->at = ASYNC_NOT_THERE;
+		a->inside = 0;
+	}
+	if (a->at != ASYNC_NOT_THERE)
+		a->inside |= owner == ASYNC_FRAME_OWNER;
+	else if (a->frame == fr)
 		a->at = s->walk.n;
+	else if (a->old)
+		home_note_frame(s, a, fr, code);
 	return 0;
 }
 
@@ -395,7 +326,10 @@ __weak __noinline int async_walk(void)
 		a->at = ASYNC_NOT_THERE;
 		return 0;
 	}
-	a->n = a->tasks = a->raw.flags = 0;
+	if (a->old)
+		return home_take_task();
+	a->n = a->tasks = 0;
+	a->raw.flags = a->inside ? ASYNC_INSIDE : 0;
 	if (cfg_task_names)
 		read_task_name(s, a);
 	if (read_user(&a->type, 8, a->coro + a->place.l.coro.ob_type))
@@ -426,6 +360,8 @@ __weak __noinline int async_send(void)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!cfg_async || !s || !a || a->at == ASYNC_NOT_THERE)
 		return 0;
+	if (a->old)
+		return home_send();
 	a->raw.h = s->sample.h;
 	a->raw.h.kind = RAW_ASYNC;
 	a->raw.tid = (u32)bpf_get_current_pid_tgid();

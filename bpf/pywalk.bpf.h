@@ -273,7 +273,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (unlikely(id == CODE_ID_HIDDEN))
 		return 0;
 	if (cfg_async)
-		async_note_frame(fr);
+		async_note_frame(fr, code, f.owner);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
 		.lasti = place_of(s, fr, code, &f),

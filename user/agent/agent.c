@@ -38,6 +38,7 @@ static int wait_ms(struct agent *a)
 	next = earlier_of(next, delivery_next_ns(agent_exports_delivery(a->exports), now));
 	if (a->server)
 		next = earlier_of(next, metrics_server_next_ns(a->server));
+	next = earlier_of(next, agent_loops_next_ns(a->loops));
 	limit = next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 	return window < limit ? window : limit;
 }
@@ -52,6 +53,8 @@ static int once_a_second(struct agent *a)
 	a->next_housekeep_ns = now + NS_PER_S;
 	err = capture_housekeep(a->capture);
 	notify_tick(&a->notify, now);
+	agent_loops_second(a->loops,
+			   agent_processes_first(agent_windows_processes(a->windows)));
 	return err;
 }
 
@@ -82,6 +85,7 @@ static int run_loop(struct agent *a)
 			agent_begin_window(a);
 		}
 		count_objects(a);
+		agent_loops_tick(a->loops);
 		agent_draft_window(a, now_ns());
 		delivery_tick(agent_exports_delivery(a->exports), now_ns());
 		metrics_server_tick(a->server, now_ns(), &source);

@@ -20,13 +20,14 @@ struct agent_pythons {
 	char *keys[PYTHON_LABELS_MAX];	/* of the labels */
 	size_t key_cnt;
 	const struct service_config *config;
+	bool loops;
 };
 
 /* What these modes record completely, as agent_modes_record() sets it up. */
-static unsigned int what_of(uint32_t modes)
+static unsigned int what_of(uint32_t modes, bool loops)
 {
 	struct record_mode_def mode;
-	unsigned int what = PYTHON_METRICS_GC;
+	unsigned int what = PYTHON_METRICS_GC | (loops ? PYTHON_METRICS_LOOPS : 0);
 
 	agent_modes_record(modes, &mode);
 	modes &= AGENT_TIMES;
@@ -45,8 +46,9 @@ static unsigned int what_of(uint32_t modes)
 	return what;
 }
 
-struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
-					size_t key_cnt, const struct service_config *config)
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, bool loops,
+					const char *const *keys, size_t key_cnt,
+					const struct service_config *config)
 {
 	struct agent_pythons *a = calloc(1, sizeof(*a));
 	int err;
@@ -55,7 +57,8 @@ struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const cha
 		return NULL;
 	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	a->config = config;
-	a->metrics = python_metrics_new(rows, what_of(modes));
+	a->loops = loops;
+	a->metrics = python_metrics_new(rows, what_of(modes, loops));
 	err = a->metrics ? python_metrics_set_labels(a->metrics, keys, key_cnt) : -ENOMEM;
 	for (; !err && a->key_cnt < key_cnt; a->key_cnt += !err) {
 		a->keys[a->key_cnt] = strdup(keys[a->key_cnt]);
@@ -81,7 +84,7 @@ void agent_pythons_free(struct agent_pythons *a)
 void agent_pythons_set(struct agent_pythons *a, uint32_t rows, uint32_t modes)
 {
 	python_metrics_set_rows(a->metrics, rows);
-	python_metrics_set_what(a->metrics, what_of(modes));
+	python_metrics_set_what(a->metrics, what_of(modes, a->loops));
 }
 
 void agent_pythons_render(const struct agent_pythons *a, struct metrics_text *t)

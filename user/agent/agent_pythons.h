@@ -16,12 +16,12 @@
 struct agent_pythons;
 
 /*
- * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, which are copied; config,
+ * rows: metrics.services; modes: enum agent_mode; loops: event loops are looked at; keys: metrics.labels, which are copied; config,
  * which stays valid: for labels.
  * Returns NULL with errno on failure. Free it by agent_pythons_free() after the capture.
  */
-struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
-					size_t key_cnt,
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, bool loops,
+					const char *const *keys, size_t key_cnt,
 					const struct service_config *config);
 void agent_pythons_free(struct agent_pythons *a);
 

@@ -98,10 +98,11 @@ static int open_heap(struct agent *a)
 static int open_metrics(struct agent *a)
 {
 	const struct agent_config *c = a->config;
-
 	const struct agent_list *labels = &c->metrics.labels;
 
-	a->pythons = agent_pythons_new(c->metrics.services, c->modes,
+	bool loops = c->async && *c->metrics.listen;
+
+	a->pythons = agent_pythons_new(c->metrics.services, c->modes, loops,
 				       (const char *const *)labels->items, labels->cnt,
 				       &a->services);
 	if (!a->pythons) {
@@ -111,6 +112,9 @@ static int open_metrics(struct agent *a)
 	}
 	if (!*c->metrics.listen)
 		return 0;
+	a->loops = loops ? agent_loops_new() : NULL;
+	if (loops && !a->loops)
+		return -errno;
 	return metrics_server_start(&a->server, c->metrics.listen,
 				    (const char *const *)c->metrics.hosts.items,
 				    c->metrics.hosts.cnt);
@@ -278,6 +282,7 @@ void agent_free(struct agent *a)
 	capture_free(a->capture);
 	agent_exports_free(a->exports);
 	agent_heap_free(a->heap);
+	agent_loops_free(a->loops);
 	agent_windows_free(a->windows);
 	agent_pythons_free(a->pythons);
 	identities_free(a->identities);

@@ -9,6 +9,7 @@
 #include "agent/agent_exports.h"
 #include "agent/agent_files.h"
 #include "agent/agent_heap.h"
+#include "agent/agent_loops.h"
 #include "agent/agent_pythons.h"
 #include "agent/agent_rate.h"
 #include "agent/agent_windows.h"
@@ -48,6 +49,7 @@ struct agent {
 	struct agent_files *files;
 	struct agent_pythons *pythons;
 	struct agent_heap *heap;		/* NULL: not in this mode */
+	struct agent_loops *loops;		/* NULL: without async, or without metrics */
 	struct metrics_server *server;		/* NULL: no metrics */
 	struct ctl *ctl;			/* NULL: no socket */
 	struct notify notify;

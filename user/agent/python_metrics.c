@@ -25,6 +25,7 @@ struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what)
 	m->row_max = rows;
 	m->what = what;
 	m->other.to = &m->other;
+	python_loops_forget(m->other.loops);
 	snprintf(m->other.name, sizeof(m->other.name), "%s", PYTHON_OTHER);
 	m->services.next = m->services.before = &m->services;
 	m->processes.next = m->processes.before = &m->processes;
@@ -100,6 +101,7 @@ static struct python_service *add_service(struct python_metrics *m, const struct
 	memcpy(s->name, shown->name, sizeof(s->name));
 	memcpy(s->values, shown->values, bytes);
 	s->to = &m->other;
+	python_loops_forget(s->loops);
 	s->before = m->services.before;
 	s->next = &m->services;
 	s->before->next = s->next->before = s;
@@ -216,6 +218,7 @@ struct python_process *python_metrics_begin(struct python_metrics *m,
 	p->version = version_of(m, args);
 	p->gc = NONE;
 	p->threads = 1;
+	python_loops_forget(p->loops);
 	p->next = &m->processes;
 	p->before = m->processes.before;
 	p->before->next = p;
@@ -415,4 +418,5 @@ void python_metrics_tick(struct python_metrics *m, uint64_t now)
 	m->now = now;
 	count_threads(m);
 	python_rows_tick(m, now);
+	python_loops_tick(m);
 }

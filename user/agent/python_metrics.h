@@ -43,7 +43,8 @@ enum python_metrics_what {
 	PYTHON_METRICS_EXCEPTIONS = 16,	/* those that handle an exception */
 	PYTHON_METRICS_GC = 32,		/* frames <GC> (capture_args.gc) */
 	PYTHON_METRICS_MEMORY = 64,	/* page faults; and collections */
-	PYTHON_METRICS_ALL = 127
+	PYTHON_METRICS_LOOPS = 128,	/* asyncio's event loops: python_metrics_loops() */
+	PYTHON_METRICS_ALL = 255
 };
 
 /* rows: services with rows of their own; 0: all are "other". Returns NULL with errno on failure. */
@@ -85,6 +86,16 @@ void python_metrics_rename(struct python_process *p, const char *service,
 void python_metrics_event(struct python_process *p, const struct event *ev, uint64_t ns);
 /* Counts what happened to its memory. p NULL: nothing is done. */
 void python_metrics_memory(struct python_process *p, const struct memory_event *ev);
+/*
+ * Says how the event loops of a process fare: times in ns, PYTHON_LOOPS_UNKNOWN for what is not
+ * known; figures NULL: it has none. They are shown from the next tick on. p may be NULL.
+ */
+#define PYTHON_LOOPS_UNKNOWN UINT64_MAX
+enum python_loops {
+	PYTHON_LOOPS_RUNNING, PYTHON_LOOPS_TASKS, PYTHON_LOOPS_READY, PYTHON_LOOPS_LONGEST,
+	PYTHON_LOOPS_LAG, PYTHON_LOOPS,
+};
+void python_metrics_loops(struct python_process *p, const uint64_t figures[PYTHON_LOOPS]);
 /* Ends a process and frees p, which may be NULL. */
 void python_metrics_end(struct python_process *p);
 

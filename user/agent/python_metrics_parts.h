@@ -41,6 +41,7 @@ struct python_service {
 	uint64_t idle_since;		/* without processes since (now_ns()) */
 	uint64_t threads;
 	uint64_t memory[PYTHON_MEMORY];
+	uint64_t loops[PYTHON_LOOPS];	/* as of the last tick */
 	uint32_t processes;
 	uint32_t by_version[PYTHON_VERSIONS];	/* processes */
 	struct python_service *next, *before;
@@ -65,6 +66,7 @@ struct python_process {
 	bool start_waits;		/* its start is counted once its service is known */
 	uint32_t threads;		/* as last counted */
 	uint64_t memory[PYTHON_MEMORY];	/* as of the last check */
+	uint64_t loops[PYTHON_LOOPS];
 	struct python_process *next, *before;
 };
 
@@ -99,6 +101,12 @@ static inline bool python_has_row(const struct python_service *s)
 {
 	return s->to == s;
 }
+
+/* ---- python_loops.c ---- */
+
+void python_loops_forget(uint64_t figures[PYTHON_LOOPS]);
+void python_loops_tick(struct python_metrics *m);
+void python_loops_render(const struct python_metrics *m, struct metrics_text *t);
 
 /* ---- python_rows.c ---- */
 

@@ -186,4 +186,5 @@ void python_metrics_render(const struct python_metrics *m, struct metrics_text *
 		if ((rows[i].what & m->what) == rows[i].what)
 			put_counters(m, &rows[i], t);
 	put_gauges(m, t);
+	python_loops_render(m, t);
 }

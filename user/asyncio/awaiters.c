@@ -21,6 +21,7 @@
 #include "cpython/attributes.h"
 #include "cpython/callable.h"
 #include "cpython/deque.h"
+#include "cpython/slots.h"
 
 _Static_assert(AWAITERS_NAME_BYTES == PY_CALLABLE_NAME_BYTES, "a callback's name fits");
 
@@ -259,7 +260,7 @@ static int follow(struct search *s, const struct shape *shape, uint64_t callback
 	     i++) {
 		err = py_attribute(s->w, *obj, shape->attributes[i], &next);
 		if (err && s->w->reads_left)
-			err = py_slot_attribute(s->w, *obj, shape->attributes[i], &next);
+			err = py_slot(s->w, *obj, shape->attributes[i], &next);
 		*obj = err ? 0 : next;
 	}
 	return err;

@@ -269,6 +269,7 @@ void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		c->t = (struct task_read){ .frames = c->frames, .row = &c->row };
 		py_walk_init(&c->r.walk, mem, &at->objects, CHAIN_READS_MAX);
 		end = read_chain(c);
+		out->reads = CHAIN_READS_MAX - c->r.walk.reads_left;
 	}
 	finish(out, end);
 	free(c);

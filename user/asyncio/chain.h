@@ -19,6 +19,7 @@
 struct task_chain {
 	struct raw_async raw;	/* as if the BPF side had sent it: with q's header, at and name */
 	char other[AWAITERS_NAME_BYTES];	/* ASYNC_SHAPE: the callback's name */
+	uint32_t reads;		/* reads that were made */
 };
 
 /* Never fails: out->raw.end says how the walk ended. *out is well-formed. */

@@ -7,8 +7,8 @@
  * asynchronous generators begin alike), Include/cpython/frameobject.h (up to 3.10),
  * internal/pycore_frame.h (frame states), Objects/genobject.c (_PyGen_yf() says when a coroutine
  * awaits: up to 3.10 if its next instruction is YIELD_FROM, in 3.11 and 3.12 if it is the RESUME
- * after an await or yield from, then by its state). tests/e2e/cpython/test_coroutine_layouts.py
- * compares the offsets with those of compilers and living objects.
+ * after an await or yield from, then by its state). tests/e2e/cpython/test_coroutines.py
+ * reads living ones, test_layouts.py there compares the offsets in py_code_layout().
  */
 #include "asyncio/coroutine.h"
 
@@ -18,19 +18,11 @@
 #include "cpython/frames.h"
 #include "model/event.h"
 
-/* Up to 3.10, in a PyFrameObject with a head of 16 bytes. */
+/* The head that py_code_layout() assumes. */
 #define PLAIN_HEAD 16
-#define OLD_VALUESTACK 64
-#define OLD_STACKTOP 72		/* 3.8, 3.9: NULL while it runs, and after its end */
-#define OLD_STACKDEPTH 80	/* 3.10: int */
-#define OLD_STATE 108		/* 3.10: f_state */
-#define OLD_BYTES 112
-#define OLD_RUNNING 8		/* gi_running, after gi_frame (3.8, 3.9) */
+#define OLD_FRAME 112		/* all that is needed of a PyFrameObject (3.8 to 3.10) */
 #define OP_YIELD_FROM 72	/* 3.8 to 3.10 */
 
-/* From 3.11 on, in a _PyInterpreterFrame; gi_frame_state is before it. */
-#define NEW_STACKTOP 64		/* 3.11 to 3.13: int, counts from localsplus */
-#define STATE_BEFORE_FRAME 5
 #define OWNED_BY_GENERATOR 1
 #define AFTER_YIELD_FROM 2	/* argument of RESUME; AFTER_AWAIT is 3 */
 
@@ -77,19 +69,24 @@ static uint16_t inner_frame(const struct py_walk *w, const struct tasks_at *at)
 	return off;
 }
 
+/* Where its state is: in itself, in 3.10 in its frame. */
 static uint16_t state_at(const struct py_walk *w, const struct tasks_at *at)
 {
 	return at->objects.minor >= 14 ? at->async.coro.gen_state :
-					 inner_frame(w, at) - STATE_BEFORE_FRAME;
+	       py_code_layout(at->objects.minor)->state + w->head - PLAIN_HEAD;
 }
 
 size_t coroutine_bytes(const struct py_walk *w, const struct tasks_at *at)
 {
-	uint16_t stack = at->objects.minor >= 14 ? at->async.coro.fr_stack : NEW_STACKTOP;
+	uint8_t minor = at->objects.minor;
+	uint16_t stack;
 	size_t need;
 
-	if (at->objects.minor <= 10)
-		return w->head + OLD_RUNNING + 8u;
+	if (minor < 8 || w->head < PLAIN_HEAD || !py_code_layout(minor))
+		return 0;
+	if (minor <= 10)	/* gi_frame, gi_running */
+		return w->head + 16u;
+	stack = minor >= 14 ? at->async.coro.fr_stack : py_code_layout(minor)->stack;
 	need = inner_frame(w, at) + at->l.fr_bytes;
 	if (need < inner_frame(w, at) + stack + 8u)
 		need = inner_frame(w, at) + stack + 8u;
@@ -114,15 +111,16 @@ static enum coroutine_state old_state(uint8_t minor, const struct coroutine *c)
 }
 
 /* 3.10 counts entries. */
-static uint64_t old_stack(uint8_t minor, const uint8_t *frame)
+static uint64_t old_stack(const struct py_code_layout *row, const uint8_t *frame)
 {
-	int32_t depth = int_at(frame, OLD_STACKDEPTH);
-	uint64_t values = word_at(frame, OLD_VALUESTACK);
+	uint64_t stack = word_at(frame, row->stack);
+	int32_t depth;
 
-	if (minor < 10)
-		return word_at(frame, OLD_STACKTOP);
-	return values && depth > 0 && depth <= (int32_t)PY_SLOTS_MAX ?
-	       values + 8ull * (uint32_t)depth : 0;
+	if (!row->depth)
+		return stack;
+	depth = int_at(frame, row->depth);
+	return stack && depth > 0 && depth <= (int32_t)PY_SLOTS_MAX ?
+	       stack + 8ull * (uint32_t)depth : 0;
 }
 
 static int look_old(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,
@@ -130,15 +128,14 @@ static int look_old(struct py_walk *w, const struct tasks_at *at, const uint8_t 
 {
 	const struct py_code_layout *row = py_code_layout(at->objects.minor);
 	uint16_t more = w->head - PLAIN_HEAD, base = at->l.fr_base - more;
-	uint8_t f[OLD_BYTES];
+	uint8_t f[OLD_FRAME];
 	int err;
 
 	c->frame = word_at(bytes, w->head);
 	c->state = CORO_ENDED;
 	if (!c->frame)
 		return 0;
-	if (!row || base + at->l.fr_code + 8u > sizeof(f) || base + at->l.fr_ip + 4u > sizeof(f) ||
-	    row->generator + 8u > sizeof(f))
+	if (base + at->l.fr_code + 8u > sizeof(f) || base + at->l.fr_ip + 4u > sizeof(f))
 		return -EBADMSG;
 	/* The frame is an object: its head may be longer, too. */
 	err = py_get(w, c->frame + more, f, sizeof(f));
@@ -148,9 +145,8 @@ static int look_old(struct py_walk *w, const struct tasks_at *at, const uint8_t 
 		return -EBADMSG;
 	c->code = word_at(f, base + at->l.fr_code);
 	c->ip = (uint32_t)int_at(f, base + at->l.fr_ip);
-	c->stack = old_stack(at->objects.minor, f);
-	c->raw_state = (int8_t)(at->objects.minor == 10 ? f[OLD_STATE] :
-							  bytes[w->head + OLD_RUNNING]);
+	c->stack = old_stack(row, f);
+	c->raw_state = (int8_t)(at->objects.minor == 10 ? f[row->state] : bytes[state_at(w, at)]);
 	c->state = old_state(at->objects.minor, c);
 	return 0;
 }
@@ -196,12 +192,14 @@ static enum coroutine_state new_state(const struct tasks_at *at, int8_t raw)
 static uint64_t new_stack(const struct tasks_at *at, const struct coroutine *c,
 			  const uint8_t *frame)
 {
-	int32_t cnt = int_at(frame, NEW_STACKTOP);
+	const struct py_code_layout *row = py_code_layout(at->objects.minor);
+	int32_t cnt;
 
 	if (at->objects.minor >= 14)
 		return word_at(frame, at->async.coro.fr_stack);
+	cnt = int_at(frame, row->stack);
 	return cnt > 0 && cnt <= (int32_t)(2 * PY_SLOTS_MAX) ?
-	       c->frame + py_code_layout(at->objects.minor)->slots + 8ull * (uint32_t)cnt : 0;
+	       c->frame + row->slots + 8ull * (uint32_t)cnt : 0;
 }
 
 static int look_new(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,

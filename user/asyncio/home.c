@@ -15,6 +15,7 @@
 
 #include "base/util.h"
 #include "cpython/attributes.h"
+#include "cpython/callable.h"
 
 /* Limits: on entries of sys.modules, of a module, and on interpreters that are examined. */
 #define MODULES_MAX 32768
@@ -78,6 +79,21 @@ static uint64_t data_of(struct py_walk *w, uint64_t weak_set)
 	return py_attribute(w, weak_set, "data", &data) ? 0 : data;
 }
 
+/* The code object of the method that runs a Python task's coroutine; 0: not found. */
+static uint64_t step_of(struct py_walk *w, uint64_t type)
+{
+	const char *name = w->o->minor >= 12 ? "_Task__step_run_and_handle_result" : "_Task__step";
+	struct py_callable_types types = { .next = 0 };
+	struct py_callable method;
+	uint64_t dict, function;
+
+	if (!type || py_pointer(w, type + w->head + PY_TYPE_DICT, &dict) ||
+	    py_dict_value(w, dict, name, NAMES_MAX, &function) ||
+	    py_callable_read(w, &types, function, &method) || method.kind != PY_CALL_FUNCTION)
+		return 0;
+	return method.code;
+}
+
 static int read_tasks_module(struct py_walk *w, uint64_t module, struct async_home *h)
 {
 	enum { WEAK, CURRENT, TASK, PY_TASK, EAGER, NAMES };
@@ -105,6 +121,7 @@ static int read_tasks_module(struct py_walk *w, uint64_t module, struct async_ho
 	h->task = v[TASK];
 	h->py_task = v[PY_TASK];
 	h->pure = !is_compiled(w, h->task);
+	h->py_step = step_of(w, h->py_task);
 	return h->weak ? 0 : -EBADMSG;
 }
 

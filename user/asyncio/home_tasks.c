@@ -12,12 +12,20 @@
 #include "asyncio/home_tasks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "asyncio/awaiters.h"
 #include "asyncio/future.h"
 #include "asyncio/loop_thread.h"
 #include "base/time.h"
+#include "cpython/pages.h"
+
+/*
+ * Tasks that are read from the same pages, before pages are read anew: what belongs to one task is
+ * near what belongs to the next one of a set. What is checked afterwards is read directly.
+ */
+#define TASKS_A_PAGE_CACHE 16
 
 struct set {
 	uint64_t fill, used, mask, table;
@@ -29,6 +37,12 @@ struct slot {
 
 struct walk {
 	struct task_reader r;
+	struct target_mem mem;		/* the caller's, counted */
+	const struct target_mem *direct;
+	uint32_t reads;
+	struct pages *pages;		/* NULL: no memory for it */
+	struct target_mem cached;
+	uint32_t in_cache;		/* tasks that were read from the pages */
 	struct future_types types;
 	struct loop_threads threads;
 	const struct async_homes *homes;
@@ -41,6 +55,42 @@ struct walk {
 	uint32_t current_cnt;
 	struct slot slots[HOME_SLOTS_A_READ];
 };
+
+/* ---- memory ---- */
+
+static int read_counted(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct walk *w = ctx;
+
+	w->reads++;
+	return w->direct->read(w->direct->ctx, addr, buf, len);
+}
+
+static void begin_memory(struct walk *w, const struct target_mem *mem)
+{
+	w->direct = mem;
+	w->mem = (struct target_mem){ read_counted, w };
+	w->pages = malloc(sizeof(*w->pages));
+	w->cached = (struct target_mem){ pages_read, w->pages };
+	w->in_cache = TASKS_A_PAGE_CACHE;
+	py_walk_init(&w->r.walk, &w->mem, &w->r.at->objects, TASK_READS_MAX);
+}
+
+/* From now on memory may be read from pages that were read for the last few tasks. */
+static void read_cached(struct walk *w)
+{
+	if (w->pages && w->in_cache++ >= TASKS_A_PAGE_CACHE) {
+		pages_begin(w->pages, &w->mem);
+		w->in_cache = 0;
+	}
+	if (w->pages)
+		w->r.walk.mem = &w->cached;
+}
+
+static void read_direct(struct walk *w)
+{
+	w->r.walk.mem = &w->mem;
+}
 
 /* ---- the sets ---- */
 
@@ -185,6 +235,7 @@ static bool read_once(struct walk *w, struct task_read *t, struct future_fields 
 	t->row->loop = f->loop;
 	task_coros_read(&w->r, t, f->coro);
 	read_waiters(w, t);
+	read_direct(w);
 	*err = read_task(w, t->row->addr, &now);
 	if (*err)
 		return false;
@@ -225,13 +276,11 @@ static void add_task(struct walk *w, uint64_t task)
 
 /* ---- all of them ---- */
 
-/* The task in a slot; 0: none. */
+/* The task in a slot that has an entry; 0: none. */
 static uint64_t task_in(struct walk *w, const struct slot *s)
 {
 	uint64_t task;
 
-	if (!s->key || s->hash == UINT64_MAX)
-		return 0;
 	if (w->eager)
 		return s->key;
 	return py_get(&w->r.walk, s->key + w->r.walk.head, &task, 8) ? 0 : task;
@@ -239,15 +288,16 @@ static uint64_t task_in(struct walk *w, const struct slot *s)
 
 static void take_slot(struct walk *w, const struct slot *s)
 {
-	uint64_t task = task_in(w, s);
 	struct future_fields f;
+	uint64_t task;
 
-	if (!task)
-		return;
-	if (!w->r.at->count)
+	read_cached(w);
+	task = task_in(w, s);
+	if (task && !w->r.at->count)
 		add_task(w, task);
-	else if (!read_task(w, task, &f))
+	else if (task && !read_task(w, task, &f))
 		w->out->counted++;
+	read_direct(w);
 }
 
 static bool has_room(const struct walk *w)
@@ -283,7 +333,8 @@ static int take_block(struct walk *w, uint64_t *slot)
 		return -ESTALE;
 	w->set.fill = now.fill;
 	for (i = 0; i < cnt && (!i || !w->slots[i].key || has_room(w)); i++)
-		take_slot(w, &w->slots[i]);
+		if (w->slots[i].key && w->slots[i].hash != UINT64_MAX)
+			take_slot(w, &w->slots[i]);
 	*slot += i;
 	return 0;
 }
@@ -318,7 +369,7 @@ int home_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	bool lost = false;
 	int err;
 
-	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
+	begin_memory(&w, mem);
 	out->row_cnt = out->frame_cnt = out->waiter_cnt = out->counted = 0;
 	out->next = 0;
 	err = begin(&w, &slot, &lost);
@@ -327,7 +378,8 @@ int home_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 		if (!has_room(&w))
 			break;
 	}
-	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
+	free(w.pages);
+	out->reads = w.reads;
 	lost |= err != 0;
 	out->end = lost ? TASKS_LOST : slot > w.set.mask ? TASKS_DONE : TASKS_MORE;
 	if (out->end == TASKS_MORE)

@@ -4,8 +4,8 @@
  *
  * Sources, at v3.8.0 ... v3.15.0: Lib/asyncio/base_events.py (BaseEventLoop._run_once: a new frame
  * for each turn, whose end_time is unset until select() has returned), Lib/asyncio/events.py
- * (Handle, TimerHandle), Modules/_asynciomodule.c (PyRunningLoopHolder), Modules/
- * _collectionsmodule.c (dequeobject: its length is ob_size), Include/cpython/listobject.h.
+ * (Handle, TimerHandle), Modules/_collectionsmodule.c (dequeobject: its length is ob_size),
+ * Include/cpython/listobject.h.
  */
 #include "asyncio/loop.h"
 
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asyncio/loop_thread.h"
 #include "base/util.h"
 #include "cpython/attributes.h"
 #include "cpython/frames.h"
@@ -21,8 +22,6 @@
 /* Outermost frames among which _run_once is looked for, and names of its variables. */
 #define OUTER_FRAMES 64
 #define NAMES_MAX 32
-/* Entries of the dict _current_tasks, of a thread's dict: more are not examined. */
-#define ENTRIES_MAX 64
 /* How often what is alarming is read again. */
 #define SURE_READS 3
 /* A queue is not longer than memory has room for. */
@@ -31,9 +30,6 @@
 #define AHEAD_NS 1000000000ull
 /* 285 years of a clock that begins with the machine */
 #define SECONDS_MAX 9e9
-
-/* The first key of a thread's dict that asyncio's C part uses (up to 3.13). */
-#define RUNNING_LOOP "__asyncio_running_event_loop__"
 
 /* _run_once of this process: where in a frame its variables are. */
 struct once {
@@ -232,7 +228,7 @@ static uint64_t small_int(struct loops *l, uint64_t slot)
 static void read_turn(struct loops *l, const struct py_frame *frame, struct loop_state *out)
 {
 	struct py_variables v;
-	uint64_t since, nth;
+	uint64_t since, again, nth;
 	int err;
 
 	if (py_frame_variables(&l->w, &l->frames_at, frame, &v) ||
@@ -244,6 +240,9 @@ static void read_turn(struct loops *l, const struct py_frame *frame, struct loop
 	if (err)
 		return;
 	nth = l->once.i < v.cnt ? small_int(l, v.slots + 8ull * l->once.i) : LOOP_UNKNOWN;
+	/* Both are of the same turn only if it is still that one. */
+	if (read_time(l, v.slots + 8ull * l->once.end_time, &again) || again != since)
+		nth = LOOP_UNKNOWN;
 	out->busy_ns = since < l->now_ns ? l->now_ns - since : 1;
 	out->turn_ns = since;
 	out->nth = nth;
@@ -290,20 +289,6 @@ static bool find_turn(struct loops *l, uint64_t state, struct loop_state *out,
 }
 
 /* ---- threads ---- */
-
-/* The loop that a thread's dict has; 0: none. Up to 3.13; up to 3.11 it has an object with it. */
-static uint64_t loop_of_dict(struct loops *l, uint64_t state)
-{
-	uint16_t at = py_thread_dict(l->w.o->minor);
-	uint64_t dict, loop;
-
-	if (!at || py_pointer(&l->w, state + at, &dict) ||
-	    py_dict_value(&l->w, dict, RUNNING_LOOP, ENTRIES_MAX, &loop) ||
-	    (l->w.o->minor < 12 && py_pointer(&l->w, loop + l->w.head, &loop)) ||
-	    py_type_named(&l->w, loop, "NoneType"))
-		return 0;
-	return loop;
-}
 
 /* Up to 3.13 the dict _current_tasks has the loops that run a task. */
 static bool runs_a_task(struct loops *l, uint64_t interp_id, uint64_t loop)
@@ -373,7 +358,8 @@ static void add_thread(struct loops *l, uint64_t state, uint64_t interp_id, bool
 		return;
 	}
 	if (!l->at->async.valid) {
-		s.addr = loop_of_dict(l, state);
+		if (loop_of_thread(&l->w, &l->at->l, state, &s.addr))
+			s.addr = 0;
 		s.in_task = s.addr && runs_a_task(l, interp_id, s.addr);
 	} else if (!py_pointer(&l->w, state + t->ts_running_loop, &s.addr)) {
 		s.in_task = !py_get(&l->w, state + t->ts_running_task, &task, 8) && task;

@@ -22,7 +22,11 @@
 int loop_of_thread(struct py_walk *w, const struct py_layout *l, uint64_t ts, uint64_t *loop)
 {
 	uint64_t dict, holder = 0;
-	int err = py_pointer(w, ts + l->ts_thread_id - DICT_BEFORE_THREAD_ID, &dict);
+	int err;
+
+	if (w->o->ts_running_loop)	/* 3.13 */
+		return py_pointer(w, ts + w->o->ts_running_loop, loop);
+	err = py_pointer(w, ts + l->ts_thread_id - DICT_BEFORE_THREAD_ID, &dict);
 
 	if (!err)
 		err = py_dict_value(w, dict, "__asyncio_running_event_loop__", THREAD_KEYS_MAX,

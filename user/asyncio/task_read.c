@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asyncio/future.h"
 #include "base/util.h"
 #include "cpython/code.h"
 
@@ -144,7 +145,7 @@ int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTE
 	i = err ? err : type_at(r, type);
 	if (i < 0)
 		return i;
-	if (r->types[i].flags & IS_LONG) {
+	if (r->types[i].flags & IS_LONG && r->walk.o->minor >= 12) {
 		err = read_int(r, obj, &n);
 		if (!err)
 			snprintf(name, TASK_NAME_BYTES, "Task-%llu", (unsigned long long)n);
@@ -163,10 +164,10 @@ int task_name_read(struct task_reader *r, uint64_t obj, char name[TASK_NAME_BYTE
 
 /* ---- coroutines ---- */
 
-/* From 3.14 on the chain ends where that of CPython's own tools does. */
+/* From 3.14 on the chain ends where that of CPython's own tools does, which know asyncio only. */
 static bool follows_all(const struct task_reader *r)
 {
-	return r->at->objects.minor < 14;
+	return r->at->objects.minor < 14 || r->at->library == TASKS_TRIO;
 }
 
 static uint32_t identity_of(struct task_reader *r, uint64_t code)
@@ -407,19 +408,34 @@ int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 	return 0;
 }
 
+/* The outermost coroutine of a task. 0: none, or it is no task, or is unreadable. */
+static uint64_t coro_of(struct task_reader *r, uint64_t task)
+{
+	struct future_types types = { .next = 0 };
+	struct task_fields f;
+	struct future_fields old;
+
+	if (r->at->homes.minor)
+		return future_read(&r->walk, &r->at->homes, &types, task, &old) ||
+		       old.kind != FUTURE_TASK ? 0 : old.coro;
+	return task_fields_read(r, task + r->at->async.task.task_node, &f) || !f.is_task ? 0 :
+	       f.coro;
+}
+
 uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 			  struct py_frame out[TASK_FRAMES_MAX], bool *whole, uint64_t *where)
 {
 	struct task_row row = { 0 };
 	struct task_read t = { .row = &row };
-	struct task_fields f;
 	uint32_t i, cnt = 0;
+	uint64_t coro;
 
 	*whole = false;
 	*where = 0;
-	if (task_fields_read(r, task + r->at->async.task.task_node, &f) || !f.is_task)
+	coro = coro_of(r, task);
+	if (!coro)
 		return 0;
-	task_coros_read(r, &t, f.coro);
+	task_coros_read(r, &t, coro);
 	for (i = t.coro_cnt; i--;) {
 		const struct coro_state *s = &t.coros[i];
 

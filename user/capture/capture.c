@@ -593,6 +593,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_pending = lifecycle_young_cnt(&s->life),
 		.hardware_cycles = capture_ticks_are_hardware(s),
 	};
+	out->async_others = capture_chains_others(s);
 	if (s->life.machine.native)
 		native_counts(s->life.machine.native, &out->native);
 	if (s->args.self_time)

@@ -5,10 +5,12 @@
  *
  * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side reports
  * when it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
- * parent's tasks, and so its parent's place.
+ * parent's tasks, and so its parent's place. From 3.14 on a file says where the tasks are; up to 3.13
+ * the reader finds the objects of a module.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/text.h"
@@ -16,6 +18,7 @@
 #include "bpf/abi_await.h"
 #include "capture/capture_state.h"
 #include "host/proc.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 #include "tachbpf.skel.h"
 
@@ -68,28 +71,109 @@ static bool fits_bpf_objects(const struct async_layout *l, const struct py_layou
 	       l->coro.gen_state < *coro_bytes && l->coro.ob_type + 8u <= *coro_bytes;
 }
 
+/* ---- CPython 3.8 to 3.13 ---- */
+
+static bool has_homes(const struct tracked *t)
+{
+	const struct cpython_image *image = process_image(t->process);
+
+	return image->major == 3 && image->minor >= 8 && image->minor <= 13;
+}
+
+/* What the BPF side needs of it. False: an offset is too large for a place. */
+static bool old_layout(const struct async_homes *homes, const struct cpython_image *image,
+		       struct async_old_layout *out)
+{
+	const struct py_layout *l = &image->layout;
+	const struct async_fields *f = &homes->fields;
+	uint32_t head = image->objects.str_length, i;	/* sizeof(PyObject) */
+	bool points = l->fr_owner == ABI_NO_OFF;	/* up to 3.10: gi_frame */
+
+	*out = (struct async_old_layout){
+		.dict_keys = (uint8_t)(head + 16),
+		.keys_log2 = image->minor >= 11,
+		.keys_entries = image->minor >= 11 ? 24 : 32,
+		.keys_indices = image->minor >= 11 ? 32 : 40,
+		.coro = (uint8_t)f->coro,
+		.callback0 = (uint8_t)f->callback0,
+		.callbacks = (uint8_t)f->callbacks,
+		.name = (uint8_t)f->name,
+		.task_bytes = (uint8_t)f->task_bytes,
+		.coro_frame = (uint8_t)(points ? head : l->fr_generator),
+		.frame_points = points,
+	};
+	for (i = 0; i < homes->cnt && i < ASYNC_PLACE_HOMES; i++)
+		out->home[out->cnt++] = (struct async_place_home){
+			.interp = homes->home[i].interp,
+			.current = homes->home[i].current,
+			.step = homes->home[i].py_step,
+		};
+	return head <= 64 && f->coro <= 240 && f->callback0 <= 240 && f->callbacks <= 240 &&
+	       f->name <= 240 && f->task_bytes <= 248 && (points || l->fr_generator <= 240);
+}
+
+static int keep_homes(struct tracked *t, const struct async_homes *homes)
+{
+	if (!t->homes)
+		t->homes = malloc(sizeof(*t->homes));
+	if (!t->homes)
+		return -ENOMEM;
+	*t->homes = *homes;
+	t->homes->musl = process_py(t->process)->tstate_how == PY_TSTATE_TSS_MUSL ||
+			 process_image(t->process)->needs_musl;
+	return 0;
+}
+
+/* Finds them. -ENOENT: asyncio is not loaded so far; -EOPNOTSUPP: never will be known. */
+static int find_homes(struct tracked *t, struct async_place *place)
+{
+	const struct cpython_image *image = process_image(t->process);
+	const struct tasks_at at = {
+		.l = image->layout, .objects = image->objects,
+		.interps = process_interps(t->process),
+	};
+	struct async_homes homes;
+	int err = at.interps ? remote_async_homes(t->tgid, &at, &homes) : -EBUSY;
+
+	if (!err && !homes.cnt)
+		err = -ENOENT;
+	if (!err && !old_layout(&homes, image, &place->old))
+		err = -EOPNOTSUPP;
+	return err ? err : keep_homes(t, &homes);
+}
+
 /* ---- discovery ---- */
 
 /*
  * Asyncio is not loaded yet: from now on the BPF side reports when code is mapped. exec_pages is 0
  * at first, so the next tick reports once in any case: code may have been mapped since the look.
  */
-static void wait_for_change(const struct capture *s, struct tracked *t)
+static void wait_for_change(struct capture *s, struct tracked *t)
 {
 	struct async_place place;
 
+	s->async_minor = process_image(t->process)->minor;
 	if (!get_place(s, t, &place))
 		put_place(s, t, &(struct async_place){ .start_ns = t->start_ns });
-	inspect_no_more(&t->async);
+	/*
+	 * Up to 3.13 it has loaded asyncio only when the last of its modules is there, after the
+	 * code was mapped; or that is part of the interpreter.
+	 */
+	if (has_homes(t))
+		inspect_backoff(&t->async, now_ns());
+	else
+		inspect_no_more(&t->async);
 }
 
-static void take_layout(struct capture *s, struct tracked *t, const struct async_layout *l)
+/* l is valid in *place, or old. */
+static void take_place(struct capture *s, struct tracked *t, struct async_place *place)
 {
-	struct async_place place = { .start_ns = t->start_ns, .l = *l };
-
 	inspect_no_more(&t->async);
-	if (fits_bpf_objects(l, &process_image(t->process)->layout, &place.coro_bytes))
-		put_place(s, t, &place);
+	s->async_found_cnt++;
+	place->start_ns = t->start_ns;
+	if (!place->l.valid || fits_bpf_objects(&place->l, &process_image(t->process)->layout,
+						&place->coro_bytes))
+		put_place(s, t, place);
 	else
 		log_debug("process %d: asyncio's objects are too large", t->tgid);
 }
@@ -97,16 +181,16 @@ static void take_layout(struct capture *s, struct tracked *t, const struct async
 static void look_for_asyncio(struct capture *s, struct tracked *t)
 {
 	struct async_place place;
-	struct async_layout l;
 	int err;
 
 	if (get_place(s, t, &place) && place.l.valid) {	/* its parent's */
 		inspect_no_more(&t->async);
 		return;
 	}
-	err = inspector_async(t->tgid, &l);
+	place = (struct async_place){ 0 };
+	err = has_homes(t) ? find_homes(t, &place) : inspector_async(t->tgid, &place.l);
 	if (!err)
-		take_layout(s, t, &l);
+		take_place(s, t, &place);
 	else if (err == -ENOENT)
 		wait_for_change(s, t);
 	else if (err == -EOPNOTSUPP || err == -ESRCH)
@@ -123,7 +207,7 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void look_and_time(struct capture *s, struct tracked *t)
+void capture_async_look(struct capture *s, struct tracked *t)
 {
 	uint64_t begin = cpu_ns();
 
@@ -131,10 +215,12 @@ static void look_and_time(struct capture *s, struct tracked *t)
 	inspect_done(&t->async, now_ns(), cpu_ns() - begin, false);
 }
 
-/* Before 3.14 asyncio does not expose its tasks. */
+/* ---- where there is nothing to find ---- */
+
+/* Up to 3.7 what asyncio has of its tasks differs, and is not known here. */
 static bool can_have_tasks(const struct tracked *t)
 {
-	return process_image(t->process)->coro.gen_frame;
+	return process_image(t->process)->coro.gen_frame || has_homes(t);
 }
 
 /* Logs the first process without tasks; with -a there may be many: async_stop() says how many. */
@@ -144,7 +230,7 @@ static void remark_old(struct capture *s, struct tracked *t)
 		return;
 	t->async_old = true;
 	if (!s->async_old_cnt++ && !s->args.all)
-		log_warn("--async needs Python 3.14, and process %d runs 3.%u: its samples show "
+		log_warn("--async needs Python 3.8, and process %d runs 3.%u: its samples show "
 			 "the event loop instead of tasks", t->tgid,
 			 process_image(t->process)->minor);
 }
@@ -152,12 +238,17 @@ static void remark_old(struct capture *s, struct tracked *t)
 static void async_stop(struct capture *s)
 {
 	if (s->async_old_cnt > !s->args.all)
-		log_warn("--async needs Python 3.14, and %u %s an older one: their samples show "
+		log_warn("--async needs Python 3.8, and %u %s an older one: their samples show "
 			 "the event loop instead of tasks", s->async_old_cnt,
 			 text_plural(s->async_old_cnt, "process runs", "processes run"));
+	if (s->async_minor && !s->async_found_cnt)
+		log_warn("--async found nothing: no process has loaded asyncio (Python 3.%u)",
+			 s->async_minor);
 }
 
-/* Looks at the processes that are due: asks the inspector, about 1 ms a process. */
+/* ---- the part ---- */
+
+/* Looks at the processes that are due: asks a worker, about 1 ms a process. */
 static void async_poll(struct capture *s)
 {
 	struct tracked *t;
@@ -176,7 +267,7 @@ static void async_poll(struct capture *s)
 			continue;
 		}
 		if (t->async.next_ns <= now_ns())
-			look_and_time(s, t);
+			capture_async_look(s, t);
 		if (t->async.next_ns < s->async_next_ns)
 			s->async_next_ns = t->async.next_ns;
 	}
@@ -191,20 +282,34 @@ static uint64_t async_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit
 
 void capture_async_changed(struct capture *s, struct tracked *t)
 {
+	if (!t->homes)
+		t->async.tries = 0;	/* its modules come one after another */
 	inspect_changed(&t->async);
 	if (t->async.next_ns < s->async_next_ns)
 		s->async_next_ns = t->async.next_ns;
 }
 
-bool capture_async_layout(const struct capture *s, const struct tracked *t,
-			  struct async_layout *out)
+bool capture_async_at(const struct capture *s, const struct tracked *t, struct tasks_at *at)
 {
 	struct async_place place;
 
-	if (!get_place(s, t, &place) || !place.l.valid)
+	*at = (struct tasks_at){
+		.l = process_image(t->process)->layout,
+		.objects = process_image(t->process)->objects,
+		.interps = process_interps(t->process),
+	};
+	if (t->homes)
+		at->homes = *t->homes;
+	else if (get_place(s, t, &place) && place.l.valid)
+		at->async = place.l;
+	else
 		return false;
-	*out = place.l;
-	return true;
+	return at->interps;
+}
+
+static void async_free(struct capture *s)
+{
+	capture_chains_free(s);
 }
 
 const struct source_ops capture_async_source = {
@@ -213,4 +318,5 @@ const struct source_ops capture_async_source = {
 	.poll = async_poll,
 	.wait_ns = async_wait_ns,
 	.stop = async_stop,
+	.free = async_free,
 };

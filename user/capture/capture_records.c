@@ -115,7 +115,11 @@ static bool is_event(uint32_t kind)
 static void take_of_process(struct capture *s, const struct raw_header *h, size_t len)
 {
 	struct tracked *t = profiled(s, h);
-	int err = t ? process_take(t->process, h, len) : 0;
+	int err = 0;
+
+	if (t)
+		err = h->kind == RAW_TASK ? capture_chains_take(s, t, (const void *)h, len) :
+					    process_take(t->process, h, len);
 
 	s->received += is_event(h->kind);
 	if (err == -EBADMSG)

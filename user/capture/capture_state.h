@@ -6,13 +6,14 @@
  * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
  * capture_heap.c, capture_bursts.c, capture_census.c, capture_memory.c, capture_event.c,
- * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_async.c, lifecycle.c.
+ * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_chains.c, capture_async.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
 
 #include "base/util.h"
-#include "bpf/abi_async.h"
+#include "asyncio/tasks.h"
+#include "bpf/abi_await.h"
 #include "capture/capture.h"
 #include "capture/host_size.h"
 #include "capture/lifecycle.h"
@@ -60,6 +61,9 @@ struct capture {
 	uint64_t async_next_ns;		/* --async: when to look next (CLOCK_MONOTONIC) */
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
 	uint32_t async_old_cnt;		/* ... processes whose asyncio has no tasks to be seen */
+	uint32_t async_found_cnt;	/* ... processes that have loaded asyncio */
+	uint8_t async_minor;		/* ... 3.minor of the last one that has not */
+	struct capture_chains *chains;	/* capture_chains.c's; NULL: none yet */
 	struct capture_tasks *tasks;	/* capture_tasks.c's; NULL: none yet */
 	struct counters counters;	/* as of the last read_counters() */
 	uint64_t no_event;		/* as in struct capture_counts; the same */
@@ -189,10 +193,23 @@ void capture_heap_choose(struct capture *s, pid_t tgid);
 /* It has executed another program: its probes are gone. */
 void capture_heap_exec(struct capture *s, pid_t tgid);
 
-/* Finds where asyncio keeps the tasks of a process. Returns false if that is unknown. */
-bool capture_async_layout(const struct capture *s, const struct tracked *t,
-			  struct async_layout *out);
+/*
+ * Where its tasks are, for the functions of memory/remote_mem.h: async (3.14+) or homes, l, objects
+ * and interps; the rest is 0. Returns false if that is unknown.
+ */
+bool capture_async_at(const struct capture *s, const struct tracked *t, struct tasks_at *at);
+/* Looks for asyncio at once: the BPF side knows it, by the process' parent. */
+void capture_async_look(struct capture *s, struct tracked *t);
 /* The process has mapped code, and perhaps asyncio. */
 void capture_async_changed(struct capture *s, struct tracked *t);
+
+/*
+ * Takes a RAW_TASK: reads who awaits the task, and passes a RAW_ASYNC to the process. A record that
+ * is too short is -EBADMSG; other results as process_take().
+ */
+int capture_chains_take(struct capture *s, struct tracked *t, const struct raw_task *q, size_t len);
+/* The callbacks that may be awaiters' so far; NULL: none. */
+const struct async_others *capture_chains_others(const struct capture *s);
+void capture_chains_free(struct capture *s);
 
 #endif

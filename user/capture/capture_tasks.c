@@ -82,17 +82,13 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 {
 	struct capture_tasks *c = s->tasks;
 	struct waiting *w = u64map_get(&c->waiting, (uint64_t)t->tgid);
-	struct tasks_at at = {
-		.l = process_image(t->process)->layout,
-		.objects = process_image(t->process)->objects,
-		.interps = process_interps(t->process),
-	};
+	struct tasks_at at;
 
 	if (w && w->start_ns != t->start_ns) {
 		drop_waiting(c, w);
 		w = NULL;
 	}
-	if (!w && at.interps && capture_async_layout(s, t, &at.async))
+	if (!w && capture_async_at(s, t, &at) && at.async.valid)
 		w = add_waiting(c, t, &at);
 	return w;
 }

@@ -319,6 +319,8 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 		lifecycle_set_admitted(t, step->inspected_ns);
 	lifecycle_fail(l, native_life_begin(&l->machine, t->process, step->parent));
 	t->async = (struct inspect_schedule){ .next_ns = 0 };
+	free(t->homes);
+	t->homes = NULL;
 	l->begun_cnt++;
 	l->live_cnt++;
 	if (l->observer->ops->begin)
@@ -352,6 +354,7 @@ static void forget_process(struct lifecycle *l, struct tracked *t)
 {
 	u64map_remove(&l->tracked, t->tgid);
 	lifecycle_forget_due(l, t);
+	free(t->homes);
 	free(t);
 }
 
@@ -474,6 +477,7 @@ void lifecycle_free(struct lifecycle *l)
 
 	while ((t = u64map_next(&l->tracked, &pos))) {
 		process_free(t->process);
+		free(t->homes);
 		free(t);
 	}
 	u64map_free(&l->tracked);

@@ -66,6 +66,12 @@ enum proc_event {
 #define LATER_SLOTS 128
 
 /* A process. Only lifecycle_step() changes its state. */
+/* The time for chains of tasks in a period: capture_chains.c. */
+struct chain_time {
+	uint64_t period;		/* number of the period; 0: none yet */
+	uint64_t spent_ns;		/* ... in it */
+};
+
 struct tracked {
 	pid_t tgid;
 	uint64_t start_ns;		/* start_boottime; 0: unknown */
@@ -78,6 +84,8 @@ struct tracked {
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
 	struct inspect_schedule async;	/* when to look for asyncio, with --async */
+	struct async_homes *homes;	/* ... what was found in CPython 3.8 to 3.13; NULL: nothing */
+	struct chain_time chain_time;	/* ... and the time that its chains took */
 	bool async_old;			/* counted in capture.async_old_cnt */
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* one of its files did not answer, which was logged */

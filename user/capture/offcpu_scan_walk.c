@@ -33,6 +33,7 @@ const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile unsigned int cfg_period_ns = 0;
 volatile unsigned int waits_long = 0;
+volatile unsigned int chains_wait = 0;
 volatile struct direct_map direct_map;	/* unknown: process_vm_readv() reads */
 bool host_task_btf = true;
 struct counters_map counters;

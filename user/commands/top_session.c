@@ -87,6 +87,9 @@ int top_session_poll(struct top_session *s, int ms, bool *second)
 	if (s->loops && !err)
 		loop_poll_tick(s->loops);
 
+	/* What is found at the start is looked at soon. */
+	if (!err && now - s->start_ns < NS_PER_S)
+		top_loops_second(s);
 	*second = !err && now >= s->next_second_ns;
 	if (!*second)
 		return err;

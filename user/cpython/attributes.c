@@ -4,7 +4,7 @@
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/longintrepr.h and Include/cpython/longintrepr.h,
  * Include/cpython/object.h (PyTypeObject), Include/internal/pycore_object.h (MANAGED_DICT_OFFSET,
- * values in front of or in an object), Include/descrobject.h (PyMemberDescrObject, PyMemberDef). tests/e2e/cpython/test_layouts.py compares
+ * values in front of or in an object). tests/e2e/cpython/test_layouts.py compares
  * type_cached_keys with the headers.
  */
 #include "cpython/attributes.h"
@@ -180,45 +180,6 @@ int py_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *va
 		return err;
 	err = values ? py_shared_keys(w, type, values, &d) : py_open_dict(w, dict, &d);
 	return err ? err : py_dict_find(w, &d, name, PY_ATTRIBUTES_MAX, value, &index);
-}
-
-/* Where the slot is, out of its descriptor: d_type, d_name, d_qualname, d_member. */
-static int slot_offset(struct py_walk *w, uint64_t descriptor, uint64_t *offset)
-{
-	struct {
-		uint64_t name;
-		uint32_t type, pad;
-		uint64_t offset;
-	} member;
-	uint64_t at;
-	int err = py_type_named(w, descriptor, "member_descriptor") ? 0 : -EBADMSG;
-
-	if (!err)
-		err = py_pointer(w, descriptor + w->head + 24, &at);
-	if (!err)
-		err = py_get(w, at, &member, sizeof(member));
-	if (err)
-		return err;
-	*offset = member.offset;
-	return member.type == 16 && member.offset < 65536 ? 0 : -EBADMSG; /* T_OBJECT_EX */
-}
-
-int py_slot_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *value)
-{
-	uint64_t type, dict, descriptor, offset;
-	int err = py_pointer(w, obj + w->head - 8, &type), i;
-
-	for (i = 0; !err && i < PY_BASES_MAX; i++) {
-		err = py_pointer(w, type + w->head + 248, &dict);	/* tp_dict */
-		if (!err)
-			err = py_dict_value(w, dict, name, PY_ATTRIBUTES_MAX, &descriptor);
-		if (!err)
-			err = slot_offset(w, descriptor, &offset);
-		if (err != -ENOENT)
-			return err ? err : py_pointer(w, obj + offset, value);
-		err = py_pointer(w, type + w->head + 240, &type);	/* tp_base */
-	}
-	return err ? err : -ENOENT;
 }
 
 int py_ident_of(struct py_walk *w, uint64_t obj, uint64_t *value)

@@ -47,13 +47,6 @@ int py_shared_keys(struct py_walk *w, uint64_t type, uint64_t values, struct py_
 /* The value of one attribute of the object itself, not of its class. */
 int py_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *value);
 
-/*
- * The same of an attribute that its class, written in Python, has in __slots__, or one of the first
- * PY_BASES_MAX classes from it on.
- */
-#define PY_BASES_MAX 4
-int py_slot_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *value);
-
 /* The value of an int that is a pthread_t: two digits of 30 bits. */
 int py_ident_of(struct py_walk *w, uint64_t obj, uint64_t *value);
 

@@ -24,6 +24,9 @@
 /* Nested functions of partials and methods that are followed for a name. */
 #define NESTED_MAX 3
 #define TYPE_NAME 8		/* tp_name, after ob_base and ob_size */
+/* Words after the head that are read of an object of any kind. */
+#define OBJECT_WORDS 12
+#define FIRST_ITEMS 15
 
 /* Words after the head of a PyFunctionObject. */
 struct function_words {
@@ -109,65 +112,89 @@ static void type_name(struct py_walk *w, uint64_t type, char name[PY_CALLABLE_NA
 		c_text(w, at, name, PY_CALLABLE_NAME_BYTES);
 }
 
-/* The kind of an object; of OTHER also its type's name. */
-static int kind_of(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
-		   enum py_callable_kind *kind, char name[PY_CALLABLE_NAME_BYTES])
+/* An object's type, and the words after its head, as far as they are known to be mapped. */
+struct object_words {
+	uint64_t addr, type, words[OBJECT_WORDS];
+	uint32_t cnt;
+};
+
+static int read_object(struct py_walk *w, uint64_t obj, struct object_words *o)
 {
-	uint64_t type;
-	uint32_t i;
-	int err = obj ? py_pointer(w, obj + w->head - 8, &type) : -ENOENT;
+	uint64_t all[1 + OBJECT_WORDS];
+	size_t n = object_first_read(obj + w->head - 8, 3 * sizeof(all[0]), sizeof(all));
+	int err = obj ? py_get(w, obj + w->head - 8, all, n) : -ENOENT;
 
 	if (err)
 		return err;
+	o->addr = obj;
+	o->type = all[0];
+	o->cnt = (uint32_t)(n / sizeof(all[0])) - 1;
+	memcpy(o->words, all + 1, o->cnt * sizeof(all[0]));
+	return 0;
+}
+
+/* Read its words again if not all of these are there. */
+static int need_words(struct py_walk *w, struct object_words *o, uint32_t cnt)
+{
+	int err = o->cnt >= cnt ? 0 :
+		  py_get(w, o->addr + w->head, o->words, cnt * sizeof(o->words[0]));
+
+	if (!err && o->cnt < cnt)
+		o->cnt = cnt;
+	return err;
+}
+
+/* The kind of an object of this type; of OTHER also its name. */
+static enum py_callable_kind kind_of(struct py_walk *w, struct py_callable_types *types,
+				     uint64_t type, char name[PY_CALLABLE_NAME_BYTES])
+{
+	enum py_callable_kind kind;
+	uint32_t i;
+
 	for (i = 0; i < PY_CALLABLE_TYPES; i++)
-		if (types->type[i].addr == type) {
-			*kind = types->type[i].kind;
-			return 0;
-		}
+		if (types->type[i].addr == type && type)
+			return types->type[i].kind;
 	type_name(w, type, name);
-	*kind = kind_named(name);
-	if (*kind == PY_CALL_OTHER)
-		return 0;
+	kind = kind_named(name);
+	if (kind == PY_CALL_OTHER)
+		return kind;
+	name[0] = '\0';
 	i = types->next++ % PY_CALLABLE_TYPES;
 	types->type[i].addr = type;
-	types->type[i].kind = *kind;
-	return 0;
+	types->type[i].kind = kind;
+	return kind;
 }
 
 /* ---- each kind ---- */
 
-static int read_function(struct py_walk *w, uint64_t obj, struct py_callable *out)
+static int read_function(struct py_walk *w, struct object_words *o, struct py_callable *out)
 {
 	const struct function_words *at = function_words(w->o->minor);
-	uint64_t words[12];
-	int err = py_get(w, obj + w->head, words, at->cnt * sizeof(words[0]));
+	int err = need_words(w, o, at->cnt);
 
 	if (err)
 		return err;
-	out->code = words[at->code];
-	out->closure = words[at->closure];
-	str_text(w, words[at->qualname], out->name, sizeof(out->name));
+	out->code = o->words[at->code];
+	out->closure = o->words[at->closure];
+	str_text(w, o->words[at->qualname], out->name, sizeof(out->name));
 	return 0;
 }
 
 /* m_ml, whose first word is its name, and m_self */
-static int read_builtin(struct py_walk *w, uint64_t obj, struct py_callable *out)
+static int read_builtin(struct py_walk *w, struct object_words *o, struct py_callable *out)
 {
-	uint64_t words[2], name;
-	int err = py_get(w, obj + w->head, words, sizeof(words));
+	uint64_t name;
 
-	if (err)
-		return err;
-	out->self = words[1];
-	if (!py_pointer(w, words[0], &name))
+	out->self = o->words[1];
+	if (!py_pointer(w, o->words[0], &name))
 		c_text(w, name, out->name, sizeof(out->name));
 	return 0;
 }
 
-static int read_cython(struct py_walk *w, uint64_t obj, struct py_callable *out)
+static int read_cython(struct py_walk *w, struct object_words *o, struct py_callable *out)
 {
-	uint64_t words[CY_WORDS];
-	int err = py_get(w, obj + w->head, words, sizeof(words));
+	const uint64_t *words = o->words;
+	int err = need_words(w, o, CY_WORDS);
 	bool is_short;
 
 	if (err)
@@ -181,83 +208,86 @@ static int read_cython(struct py_walk *w, uint64_t obj, struct py_callable *out)
 	return 0;
 }
 
-/* The name of the function inside of a method or partial. */
-static void read_inner(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
-		       struct py_callable *out)
+/* Of every kind but METHOD and PARTIAL. */
+static int read_simple(struct py_walk *w, struct object_words *o, struct py_callable *out)
 {
-	struct py_callable inner;
-	enum py_callable_kind kind;
-	uint64_t func;
-	int nested;
-
-	for (nested = 0; nested < NESTED_MAX; nested++) {
-		inner = (struct py_callable){ 0 };
-		if (kind_of(w, types, obj, &kind, inner.name))
-			return;
-		if (kind == PY_CALL_METHOD || kind == PY_CALL_PARTIAL) {
-			if (py_pointer(w, obj + w->head, &func))
-				return;
-			obj = func;
-			continue;
-		}
-		if (kind == PY_CALL_FUNCTION)
-			read_function(w, obj, &inner);
-		else if (kind == PY_CALL_BUILTIN)
-			read_builtin(w, obj, &inner);
-		else if (kind == PY_CALL_CYTHON)
-			read_cython(w, obj, &inner);
-		memcpy(out->name, inner.name, sizeof(out->name));
-		return;
+	switch (out->kind) {
+	case PY_CALL_FUNCTION:
+		return read_function(w, o, out);
+	case PY_CALL_BUILTIN:
+		return read_builtin(w, o, out);
+	case PY_CALL_CYTHON:
+		return read_cython(w, o, out);
+	default:
+		return 0;
 	}
 }
 
-/* im_func, im_self; fn, args */
-static int read_pair(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
-		     struct py_callable *out)
+/* The name of the function inside of methods and partials; "": there are too many. */
+static int read_inner(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
+		      struct py_callable *out)
 {
-	uint64_t words[2];
-	int err = py_get(w, obj + w->head, words, sizeof(words));
+	struct py_callable inner;
+	struct object_words o;
+	int nested, err;
 
-	if (err)
+	for (nested = 0; nested < NESTED_MAX; nested++) {
+		inner = (struct py_callable){ 0 };
+		err = read_object(w, obj, &o);
+		if (err)
+			return err;
+		inner.kind = kind_of(w, types, o.type, inner.name);
+		if (inner.kind == PY_CALL_METHOD || inner.kind == PY_CALL_PARTIAL) {
+			obj = o.words[0];
+			continue;
+		}
+		err = read_simple(w, &o, &inner);
+		memcpy(out->name, inner.name, sizeof(out->name));
 		return err;
-	*(out->kind == PY_CALL_METHOD ? &out->self : &out->args) = words[1];
-	read_inner(w, types, words[0], out);
+	}
 	return 0;
 }
 
 int py_callable_read(struct py_walk *w, struct py_callable_types *types, uint64_t obj,
 		     struct py_callable *out)
 {
+	struct object_words o;
 	int err;
 
 	*out = (struct py_callable){ 0 };
-	err = kind_of(w, types, obj, &out->kind, out->name);
-	if (err || out->kind == PY_CALL_OTHER)
+	err = read_object(w, obj, &o);
+	if (err)
 		return err;
-	out->name[0] = '\0';
-	switch (out->kind) {
-	case PY_CALL_FUNCTION:
-		return read_function(w, obj, out);
-	case PY_CALL_BUILTIN:
-		return read_builtin(w, obj, out);
-	case PY_CALL_CYTHON:
-		return read_cython(w, obj, out);
-	default:
-		return read_pair(w, types, obj, out);
-	}
+	out->kind = kind_of(w, types, o.type, out->name);
+	if (out->kind != PY_CALL_METHOD && out->kind != PY_CALL_PARTIAL)
+		return read_simple(w, &o, out);
+	/* im_func, im_self; fn, args */
+	*(out->kind == PY_CALL_METHOD ? &out->self : &out->args) = o.words[1];
+	return read_inner(w, types, o.words[0], out);
 }
 
 /* ---- closures ---- */
 
-/* A tuple's length, and its items from one on, at most max. *len: the length. 0 or -errno. */
+/*
+ * A tuple's items, at most max, which is at most PY_CELL_NAMES_MAX. *len: their number. Most are
+ * short: the first read has all of them. -ENOENT: it is empty; -EBADMSG: it has more.
+ */
 static int tuple_read(struct py_walk *w, uint64_t tuple, uint64_t *items, uint32_t max,
 		      uint64_t *len)
 {
-	int err = py_get(w, tuple + w->head, len, sizeof(*len));
+	uint64_t first[1 + FIRST_ITEMS], from = tuple + w->head;
+	size_t n = object_first_read(from, sizeof(first[0]), sizeof(first));
+	int err = py_get(w, from, first, n);
 
-	if (!err && (!*len || *len > max))
-		err = *len ? -EBADMSG : -ENOENT;
-	return err ? err : py_get(w, py_tuple_items(w, tuple), items, *len * sizeof(*items));
+	if (err)
+		return err;
+	*len = first[0];
+	if (!*len || *len > max)
+		return *len ? -EBADMSG : -ENOENT;
+	if (py_tuple_items(w, tuple) != from + 8 || *len > n / sizeof(first[0]) - 1)
+		return py_get(w, py_tuple_items(w, tuple), items, *len * sizeof(*items));
+	memcpy(items, first + 1, *len * sizeof(*items));
+	return 0;
 }
 
 int py_tuple_item(struct py_walk *w, uint64_t tuple, uint32_t index, uint64_t *item)

@@ -68,6 +68,7 @@ static const struct field {
 	FIELD(interp_modules, INTERP, 88, 96, 96),
 	FIELD(interp_code_generation, INTERP, NO_POS, 160, 160),
 	FIELD(interp_gil, INTERP, 112, 120, 120),
+	FIELD(ts_bytes, RUNTIME, 152, NO_POS, NO_POS),
 	FIELD(ts_next, TSTATE, 168, 192, 192),
 	FIELD(ts_interp, TSTATE, 176, 200, 200),
 	FIELD(ts_frame, TSTATE, 184, 208, 208),

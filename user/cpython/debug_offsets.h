@@ -26,6 +26,7 @@ struct debug_offsets {
 	uint64_t interp_id, interp_next, interp_threads_head, interp_threads_main, interp_gc;
 	uint64_t interp_modules;
 	uint64_t interp_code_generation;
+	uint64_t ts_bytes;	/* sizeof(PyThreadState) */
 	uint64_t ts_next, ts_interp, ts_frame, ts_thread_id, ts_native_id, ts_status;
 	uint64_t ts_datastack;
 	uint64_t interp_gil, ts_gil_requested;

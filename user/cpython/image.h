@@ -34,6 +34,7 @@ struct py_object_layout {
 	uint16_t type_cached_keys;	/* PyHeapTypeObject.ht_cached_keys, with a head of 16
 					 * bytes (3.11+) */
 	uint16_t ts_native_id;		/* PyThreadState.native_thread_id (3.13+), for tasks.h */
+	uint16_t ts_running_loop;	/* _PyThreadStateImpl.asyncio_running_loop (3.13) */
 	uint16_t co_executors;		/* PyCodeObject: its traces, NULL without a JIT (3.14+) */
 };
 

@@ -172,13 +172,13 @@ static uint16_t gil_locks_bytes(const struct cpython_image *img)
  * Include/cpython/frameobject.h; from 3.11 on the frame's structure of the sources above.
  */
 static const struct py_code_layout code_rows[] = {
-	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 376, 112 },
-	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 360, 96 },
-	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 360, 96 },
-	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 352, 88 },
-	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 32, 40, 8, 72, 80 },
-	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 72, 72 },
-	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 80, 72 },
+	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 376, 112, 0, 0, 0 },
+	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 360, 96, 0, 0, 0 },
+	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 360, 96, 72, 0, 24 },
+	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 352, 88, 64, 80, 108 },
+	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 32, 40, 8, 72, 80, 64, 0, 75 },
+	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 72, 72, 64, 0, 67 },
+	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 80, 72, 0, 0, 0 },
 };
 
 const struct py_code_layout *py_code_layout(uint8_t minor)
@@ -479,6 +479,8 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	/* After co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
 	img->objects.ts_native_id = d->ts_native_id;
+	/* Behind PyThreadState: v3.13.0, Include/internal/pycore_tstate.h */
+	img->objects.ts_running_loop = d->ts_bytes;
 	coroutine_layout(d, minor, &img->coro);
 	set_for_kernel(img);
 	return 0;

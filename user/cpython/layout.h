@@ -30,7 +30,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 /*
  * Offsets in PyCodeObject, with a head of 16 bytes, and of the first slot in a frame: an int each,
  * and pointers. Up to 3.10 a frame is an object, too. Also the link between a generator and its
- * frame.
+ * frame, and what says where a suspended one has its stack.
  */
 struct py_code_layout {
 	uint8_t minor;		/* first version, up to the next row */
@@ -44,6 +44,12 @@ struct py_code_layout {
 	uint8_t globals;	/* f_globals, in the frame */
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
 	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
+	/* In a frame; 3.8 to 3.13 */
+	uint8_t stack;		/* f_stacktop (3.8, 3.9): NULL: it runs, or has ended;
+				 * f_valuestack (3.10); stacktop (3.11): int, from the slots on */
+	uint8_t depth;		/* f_stackdepth (3.10), int: entries of f_valuestack */
+	/* In a generator; 3.8 to 3.13, but in the frame in 3.10 */
+	uint8_t state;		/* gi_running; f_state; gi_frame_state (3.11): one byte */
 };
 /* NULL: 3.minor is unknown. */
 const struct py_code_layout *py_code_layout(uint8_t minor);

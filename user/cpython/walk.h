@@ -26,8 +26,9 @@
 #define PY_IS_DICT (1ull << 29)
 #define PY_IS_TYPE (1ull << 31)
 
-/* tp_mro of a type, a tuple, with a head of 0 bytes. */
+/* tp_mro of a type, a tuple, and tp_dict, with a head of 0 bytes. */
 #define PY_TYPE_MRO 328
+#define PY_TYPE_DICT 248
 
 /*
  * pid_t tid in struct pthread, which pthread_self() points to: glibc's nptl/descr.h, musl's

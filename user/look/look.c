@@ -144,28 +144,39 @@ static void find_locks(const struct process *p, const struct async_layout *async
 		t->locks = look_task_locks_of(p, async, t->set.tasks, t->set.cnt, t->waits);
 }
 
-static int take_tasks(struct process *p, struct look_tasks *t)
+/* Where asyncio keeps its tasks. -ENOENT: it is not loaded; -EOPNOTSUPP; other -errno. */
+static int find_asyncio(struct process *p, struct tasks_at *at)
 {
-	struct tasks_at at = {
+	int err;
+
+	*at = (struct tasks_at){
 		.l = process_image(p)->layout, .objects = process_image(p)->objects,
 		.interps = process_interps(p),
 	};
-	/* Below 3.14 nothing says where tasks are: no file need be read to know it. */
-	int err = process_image(p)->coro.gen_frame ?
-			  inspector_async(process_tgid(p), &at.async) : -EOPNOTSUPP;
+	if (!at->interps)
+		return -ENOENT;
+	if (process_image(p)->coro.gen_frame)
+		return inspector_async(process_tgid(p), &at->async);
+	err = remote_async_homes(process_tgid(p), at, &at->homes);
+	return err ? err : at->homes.cnt ? 0 : -ENOENT;
+}
 
-	if (!err && !at.interps)
-		err = -ENOENT;
+static int take_tasks(struct process *p, struct look_tasks *t)
+{
+	struct tasks_at at;
+	int err;
+
+	remote_mem_hurry(false);	/* no samples wait any more */
+	err = find_asyncio(p, &at);
 	if (err)
 		return err;
-	remote_mem_hurry(false);	/* no samples wait any more */
 	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
 	if (err)
 		return err;
 	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);
-	else
+	else if (at.async.valid)
 		find_locks(p, &at.async, t);
 	return err;
 }

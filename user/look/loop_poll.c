@@ -126,6 +126,9 @@ void loop_poll_see(struct loop_poll *l, const struct process *p)
 		}
 		begin_known(k, p);
 	}
+	/* Where its interpreters are may become known later. */
+	if (!k->at.interps && process_interps(p))
+		begin_known(k, p);
 	k->round = l->round;
 	if (k->next_ns < l->next_ns)
 		l->next_ns = k->next_ns;
@@ -150,9 +153,14 @@ static void spend(struct loop_poll *l, uint64_t ns)
 	l->counts.cost_ns += ns;
 }
 
+/* Up to 3.13: -ENOENT: asyncio is not loaded. */
 static int find_homes(struct known *k)
 {
-	return 0;
+	uint8_t musl = k->at.homes.musl;
+	int err = reader_async_homes(k->tgid, &k->at, true, &k->at.homes);
+
+	k->at.homes.musl = musl;
+	return err ? err : k->at.homes.cnt ? 0 : -ENOENT;
 }
 
 /* Where asyncio keeps its tasks. A program may load it late. */
@@ -168,11 +176,11 @@ static void find_asyncio(struct loop_poll *l, struct known *k, uint64_t now)
 		return;
 	}
 	k->at.async.valid = 0;
-	if (err == -EOPNOTSUPP)
+	if (err == -EOPNOTSUPP || err == -ESRCH)
 		k->next_ns = UINT64_MAX;
-	else
-		k->next_ns = now + (NS_PER_S << k->tries);
-	if (k->tries < FIND_TRIES_MAX)
+	else	/* it may be too soon, or the reader have no time now */
+		k->next_ns = now + (err == -ENOENT ? NS_PER_S << k->tries : NS_PER_S / 2);
+	if (err == -ENOENT && k->tries < FIND_TRIES_MAX)
 		k->tries++;
 }
 

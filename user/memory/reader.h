@@ -65,9 +65,9 @@ int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 		       struct async_homes *out);
 
 /*
- * task_chain_read() of a process, in the reader. *out is well-formed: its counts are within its
- * arrays, starts begin with 0 and ascend, and what identifies the sample is q's. 0; -EBUSY: try
- * again later, but soon, or the task has gone on.
+ * task_chain_read() of a process, in the reader. 0: *out->raw is whole (async_record_is_whole()),
+ * and what identifies the sample is q's. -EBUSY: try again later, but soon, or the task has gone
+ * on.
  */
 int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
 		      struct task_chain *out);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "asyncio/record.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
@@ -211,22 +212,6 @@ int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 	return -EBADMSG;
 }
 
-/* Each task's frames begin where those of the one before it end, and it has at least one. */
-static bool check_chain(const struct raw_async *raw)
-{
-	uint32_t i;
-
-	if (raw->ntasks > RAW_ASYNC_TASKS || raw->nframes > RAW_ASYNC_FRAMES ||
-	    raw->end >= ASYNC_END_CNT || raw->name_at.len > RAW_ASYNC_NAME ||
-	    !raw->ntasks != !raw->nframes)
-		return false;
-	for (i = 0; i < raw->ntasks; i++)
-		if (i ? raw->starts[i] <= raw->starts[i - 1] || raw->starts[i] >= raw->nframes :
-			raw->starts[i])
-			return false;
-	return true;
-}
-
 int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
 		      struct task_chain *out)
 {
@@ -245,7 +230,7 @@ int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_ta
 	out->raw.cpu = q->cpu;
 	out->raw.at = q->at;
 	make_valid(out->other, sizeof(out->other));
-	return check_chain(&out->raw) ? 0 : -EBADMSG;
+	return async_record_is_whole(&out->raw, sizeof(out->raw)) ? 0 : -EBADMSG;
 }
 
 int reader_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns, bool hurry,

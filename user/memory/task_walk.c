@@ -101,7 +101,7 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 		.tid = list->mixed ? r->tid : list->tid,
 		.running = list->mixed ? r->flags & TASK_RUNS : list->running == r->addr,
 		.main_thread = list->mixed ? r->flags & TASK_OF_MAIN : list->main,
-		.flags = r->flags, .order = r->order,
+		.flags = r->flags, .order = r->order, .loop = r->loop, .waits = r->waits,
 	};
 	s->cnt++;
 	copy_parts(s, b, r, t);

@@ -38,6 +38,8 @@ struct task {
 	bool main_thread;
 	bool cycle;			/* it awaits itself, through others: task_tree_new() */
 	uint8_t flags;			/* enum task_flag */
+	uint64_t loop;			/* as struct task_row */
+	struct task_waits_for waits;
 };
 
 struct task_set {

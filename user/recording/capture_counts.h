@@ -32,6 +32,21 @@ struct offcpu_scan_counts {
 	uint64_t left;		/* threads that ran at each try of the last scan */
 };
 
+/*
+ * --async, CPython 3.8 to 3.13: callbacks of tasks that may be an awaiter's, but have no known
+ * shape, by their qualified names; `rest`: of further names.
+ */
+#define ASYNC_OTHERS_MAX 16
+#define ASYNC_OTHER_BYTES 96
+struct async_others {
+	uint32_t cnt;
+	uint64_t rest;
+	struct {
+		char name[ASYNC_OTHER_BYTES];	/* valid UTF-8 */
+		uint64_t cnt;
+	} other[ASYNC_OTHERS_MAX];
+};
+
 /* Counters for the status line and the summary. They only grow while the capture runs. */
 struct capture_counts {
 	const uint64_t *bpf;		/* the CNT_MAX counters of the BPF side (abi.h), all CPUs */
@@ -51,6 +66,7 @@ struct capture_counts {
 	struct sample_cost cost;	/* cnt 0: not measured */
 	struct offcpu_scan_counts scan;
 	struct native_counts native;	/* all 0 without --native */
+	const struct async_others *async_others;	/* NULL: none */
 	uint32_t processes_seen;	/* processes profiled so far */
 	uint32_t processes_live;	/* processes profiled now */
 	uint32_t processes_pending;	/* processes that may soon become Python */

@@ -12,51 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asyncio/record.h"
 #include "base/util.h"
 #include "cpython/code.h"
 #include "resolve/process_internal.h"
 
 /* ---- the record ---- */
 
-static bool starts_rise(const struct raw_async *raw)
-{
-	uint32_t i;
-
-	for (i = 0; i < raw->ntasks; i++)
-		if (raw->starts[i] > raw->nframes ||
-		    (i && raw->starts[i] < raw->starts[i - 1]))
-			return false;
-	return true;
-}
-
-static bool are_python(const struct raw_async *raw)
-{
-	uint32_t i;
-
-	for (i = 0; i < raw->nframes; i++)
-		if (raw_frame_kind(&raw->frames[i]) != FRAME_PYTHON)
-			return false;
-	return true;
-}
-
-/* Returns true if a record of len bytes has all that it claims, in order. */
-static bool is_whole(const struct raw_async *raw, size_t len)
-{
-	return raw->nframes <= RAW_ASYNC_FRAMES &&
-	       raw->ntasks <= RAW_ASYNC_TASKS && raw->end < ASYNC_END_CNT &&
-	       raw->at < ABI_MAX_FRAMES && raw->name_at.len <= RAW_ASYNC_NAME &&
-	       (!raw->ntasks || !raw->starts[0]) && (raw->ntasks || !raw->nframes) &&
-	       starts_rise(raw) &&
-	       len >= offsetof(struct raw_async, frames) +
-		      raw->nframes * sizeof(raw->frames[0]) && are_python(raw);
-}
-
 int process_keep_async(struct process *p, const void *record, size_t len)
 {
 	const struct raw_async *raw = record;
 	struct thread *t;
 
-	if (!is_whole(raw, len))
+	if (!async_record_is_whole(raw, len))
 		return -EBADMSG;
 	t = process_thread(p, raw->tid, raw->interp_id);
 	if (t && !t->async)
@@ -103,17 +71,33 @@ static bool is_loop(const struct process *p, uint32_t id)
 	return false;
 }
 
+static bool is_of_asyncio(const struct process *p, uint32_t id)
+{
+	static const char dir[] = "/asyncio/";
+	const struct profile_tables *tables = intern_tables(p->in);
+	const struct string_ref *file = &tables->strings[tables->frames[id].file];
+
+	return memmem(file->data, file->len, dir, sizeof(dir) - 1) != NULL;
+}
+
 /*
  * Nobody awaits the task. Returns true if the loop started its coroutine. An eager task (3.12+)
- * runs inside the function that created it, and nobody can await it meanwhile.
+ * runs inside the function that created it, and nobody can await it meanwhile. That function was
+ * called by a task, which has a coroutine further out, or by asyncio. So if there is neither, the
+ * loop is machine code (uvloop), and the function outside of the task is the one that runs the loop.
  */
 static bool is_run_by_loop(const struct process *p, const struct thread *t,
 			   const struct raw_head *raw)
 {
 	const uint32_t *ids = t->ids_end - raw->nframes;
-	uint32_t outside = t->async->raw.at + 1;
+	uint32_t outside = t->async->raw.at + 1, i;
 
-	return outside == raw->nframes || is_loop(p, ids[outside]);
+	if (outside == raw->nframes || p->args.image->minor < 12 || is_loop(p, ids[outside]))
+		return true;
+	for (i = outside; i < raw->nframes; i++)
+		if (is_of_asyncio(p, ids[i]))
+			return false;
+	return !(t->async->raw.flags & ASYNC_INSIDE);
 }
 
 /* ---- the task's name ---- */

@@ -49,6 +49,19 @@ int main(void)
 	PRINT("iblock_before_blocks",
 	      offsetof(PyFrameObject, f_blockstack) - offsetof(PyFrameObject, f_iblock));
 #endif
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
+	OFF("stack", struct _PyInterpreterFrame, stacktop);
+	OFF("state", PyAsyncGenObject, ag_frame_state);
+#elif PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030b0000
+	OFF("stack", PyFrameObject, f_valuestack);
+	OFF("depth", PyFrameObject, f_stackdepth);
+	OFF("state", PyFrameObject, f_state);
+	OFF("coroutine", PyAsyncGenObject, ag_frame);
+#elif PY_VERSION_HEX >= 0x03080000 && PY_VERSION_HEX < 0x030a0000
+	OFF("stack", PyFrameObject, f_stacktop);
+	OFF("state", PyAsyncGenObject, ag_running);
+	OFF("coroutine", PyAsyncGenObject, ag_frame);
+#endif
 	PRINT("head", sizeof(PyObject));
 	OFF("type", PyObject, ob_type);
 	OFF("tp_name", PyTypeObject, tp_name);

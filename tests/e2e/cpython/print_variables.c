@@ -33,6 +33,14 @@ int main(int argc, char **argv)
 		PRINT("blocks_before_slots", PY_BLOCKS_BYTES);
 		PRINT("iblock_before_blocks", PY_IBLOCK_BEFORE);
 	}
+	if (l->stack)
+		PRINT("stack", l->stack + (minor <= 10 ? more : 0));
+	if (l->depth)
+		MORE(depth);
+	if (l->state)
+		MORE(state);
+	if (minor >= 8 && minor <= 10)
+		PRINT("coroutine", w.head);
 	PRINT("head", w.head);
 	PRINT("type", w.head - 8);
 	PRINT("tp_name", w.head + 8);

@@ -18,8 +18,10 @@ def cc(out, source, *flags):
     return out
 
 
-def cc_with_cpython(out, source):
-    """Compile source together with user/cpython, what reads ELF files, and what these need of user/base."""
+def cc_with_cpython(out, source, *more):
+    """Compile source together with user/cpython, what reads ELF files, what these need of user/base, and more files
+    of user."""
     sources = [c for files in ("elf/elf*.c", "cpython/*.c") for c in sorted((REPO / "user").glob(files))]
     sources += [REPO / "user" / "base" / name for name in ("util.c", "colour.c", "time.c")]
+    sources += [REPO / "user" / name for name in more]
     return cc(out, source, "-I%s" % REPO, "-I%s" % (REPO / "user"), *sources)

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * test_async_home.c - RAW_TASK: the asyncio task that a thread runs in CPython 3.8 to 3.13; and
+ * what torn and hostile dicts of running tasks do to it.
+ */
+#include "world.h"
+
+#include "bpf/abi_await.h"
+#include "bpf/pyasync.bpf.h"
+#include "asyncio/home.h"
+
+static struct world w;
+static struct async_old_layout l;
+static u64 coro;		/* of the task that the thread runs */
+
+#define DICT (W_HEAP + 0x40000000ull)
+#define KEYS (DICT + 0x2000ull)
+#define NAME (DICT + 0x8000ull)
+#define TASK(i) (W_HEAP + 0x50000000ull + (i) * 0x1000ull)
+#define CORO(i) (W_HEAP + 0x70000000ull + (i) * 0x1000ull)
+#define CALLBACK0 0x1234560
+#define CALLBACKS 0x1234570
+#define INTERP_2 (W_INTERP + 0x100000ull)
+
+static void set(const volatile bool *setting, bool v)
+{
+	host_set(setting, &v, sizeof(v));
+}
+
+/* ---- objects ---- */
+
+/* The task i, which has this coroutine. */
+static void put_task(u32 i, u64 of)
+{
+	host_mem_map(TASK(i), 0x1000);
+	host_mem_put64(TASK(i) + l.coro, of);
+	host_mem_put64(TASK(i) + l.callback0, CALLBACK0);
+	host_mem_put64(TASK(i) + l.callbacks, CALLBACKS);
+	host_mem_put64(TASK(i) + l.name, NAME);
+}
+
+/* A coroutine, not in the stack. */
+static void put_coro(u32 i)
+{
+	host_mem_map(CORO(i), 0x1000);
+	host_mem_put64(CORO(i) + l.coro_frame, CORO(i) + 0x800);
+}
+
+/* The table of the dict: so many slots, and so many entries in use. */
+static void put_keys(u32 slots, u64 entries)
+{
+	host_mem_unmap(KEYS, 0x4000);
+	host_mem_map(KEYS, 0x4000);
+	host_mem_map(DICT, 0x1000);
+	host_mem_put64(DICT + l.dict_keys, KEYS);
+	host_mem_put64(KEYS + KEYS_SIZE, slots);
+	if (l.keys_log2)
+		host_mem_put64(KEYS + KEYS_SIZE, 0xabcd00 + (u64)__builtin_ctz(slots));
+	host_mem_put64(KEYS + l.keys_entries, entries);
+}
+
+static u64 entry_at(u32 slots, u32 i)
+{
+	return KEYS + l.keys_indices + slots + DICT_ENTRY_BYTES * i;
+}
+
+/* Entry number i: a loop that runs this task; 0: it was removed. */
+static void put_entry(u32 slots, u32 i, u64 task)
+{
+	host_mem_put64(entry_at(slots, i), 0x5555);
+	host_mem_put64(entry_at(slots, i) + 8, task ? 0x4000000 + 16 * i : 0);
+	host_mem_put64(entry_at(slots, i) + 16, task);
+}
+
+static void put_place(void)
+{
+	struct async_place p = { .old = l };
+	u32 tgid = host.task.tgid;
+
+	assert_int_equal(bpf_map_update_elem(&async_places, &tgid, &p, BPF_ANY), 0);
+}
+
+static void read_layout(void)
+{
+	u32 head = w.img.objects.str_length;
+	struct async_fields f;
+
+	assert_true(async_fields_of(w.img.minor, head, &f));
+	l = (struct async_old_layout){
+		.cnt = 2, .dict_keys = head + 16, .keys_log2 = w.img.minor >= 11,
+		.keys_entries = w.img.minor >= 11 ? 24 : 32,
+		.keys_indices = w.img.minor >= 11 ? 32 : 40,
+		.coro = f.coro, .callback0 = f.callback0, .callbacks = f.callbacks, .name = f.name,
+		.task_bytes = f.task_bytes,
+		.coro_frame = w.img.minor >= 11 ? w.img.layout.fr_generator : head,
+		.frame_points = w.img.minor < 11,
+		.home = { { INTERP_2, DICT + 0x800, 0 }, { W_INTERP, DICT, 0 } },
+	};
+}
+
+/*
+ * A thread in the task 0: two functions of the loop, the task's coroutine, and two functions that
+ * it has called.
+ */
+static void make_world(int build)
+{
+	u32 i;
+
+	world_init(&w, build);
+	host_map_size(&async_places, 16);
+	read_layout();
+	for (i = 0; i < 10; i++)
+		world_code(&w);
+	world_push(&w, OWNER_THREAD, 0, 4);
+	world_push(&w, OWNER_THREAD, 1, 6);
+	world_push(&w, OWNER_GENERATOR, 2, 8);
+	coro = l.frame_points ? CORO(0) : w.top - l.coro_frame;
+	host_mem_map(coro, 64);
+	if (l.frame_points)
+		host_mem_put64(coro + l.coro_frame, w.top);
+	world_push(&w, OWNER_THREAD, 3, 10);
+	world_push(&w, OWNER_THREAD, 4, 12);
+	host_mem_map(NAME, 0x1000);
+	host_mem_put64(NAME, 0x7777);
+	put_task(0, coro);
+	put_keys(8, 1);
+	put_entry(8, 0, TASK(0));
+	put_place();
+	set(&cfg_async, true);
+}
+
+/* ---- records ---- */
+
+/* Runs a tick, whose sample must be whole. Returns its RAW_TASK, or NULL. */
+static const struct raw_task *tick(void)
+{
+	const struct raw_sample *s = world_expect(&w, w.want_cnt, 0);
+	const struct raw_task *r;
+	size_t len;
+	int i = 0;
+
+	r = host_record(RAW_TASK, &i, &len);
+	if (!r)
+		return NULL;
+	assert_int_equal(len, sizeof(*r));
+	assert_int_equal(r->h.time_ns, s->h.time_ns);
+	assert_int_equal(r->h.tgid, s->h.tgid);
+	assert_int_equal(r->h.start_ns, s->h.start_ns);
+	assert_int_equal(r->tid, s->tid);
+	assert_int_equal(r->cpu, s->cpu);
+	assert_int_equal(r->interp_id, s->interp_id);
+	assert_int_equal(r->at, 2);
+	i = 0;
+	assert_null(host_record(RAW_ASYNC, &i, NULL));
+	return r;
+}
+
+static void expect_task(u32 task)
+{
+	const struct raw_task *r = tick();
+	u64 name = 0x7777;
+
+	assert_non_null(r);
+	assert_int_equal(r->task, TASK(task));
+	assert_int_equal(r->coro, coro);
+	assert_int_equal(r->frame, w.at[2]);
+	assert_int_equal(r->callback0, CALLBACK0);
+	assert_int_equal(r->callbacks, CALLBACKS);
+	assert_int_equal(r->name, NAME);
+	assert_memory_equal(r->name_bytes, &name, sizeof(name));
+	assert_int_equal(r->pure, 0);
+	assert_int_equal(r->flags, 0);
+}
+
+/* ---- tests ---- */
+
+static void test_running(void **state)
+{
+	static const int builds[] = { 8, 9, 10, 11, 12, 13, 13 + FREE_THREADED, 12 + TRACE_REFS };
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		make_world(builds[i]);
+		expect_task(0);
+		host_reset();
+	}
+}
+
+/* The last entry of a full table, of each size; the loops of other threads run tasks, too. */
+static void test_tables(void **state)
+{
+	u32 slots, i, last;
+
+	for (slots = 8; slots <= 128; slots *= 2) {
+		make_world(slots & 16 ? 10 : 13);
+		last = 2 * slots / 3 - 1;
+		put_keys(slots, last + 1);
+		for (i = 0; i < last; i++)
+			put_entry(slots, i, 0);
+		put_entry(slots, last, TASK(0));
+		expect_task(0);
+		for (i = 1; i < ASYNC_CURRENT_MAX && i <= last; i++) {
+			put_coro(i);
+			put_task(i, CORO(i));
+			put_entry(slots, i - 1, TASK(i));
+			expect_task(0);
+		}
+		/* One more, and this thread's is beyond the limit. */
+		if (last >= ASYNC_CURRENT_MAX) {
+			put_coro(i);
+			put_task(i, CORO(i));
+			put_entry(slots, i - 1, TASK(i));
+			assert_null(tick());
+		}
+		host_reset();
+	}
+}
+
+static void test_nothing_to_send(void **state)
+{
+	struct async_place *p;
+	u32 tgid, i;
+
+	make_world(11);
+	expect_task(0);
+	set(&cfg_async, false);
+	assert_null(tick());
+	set(&cfg_async, true);
+	/* No loop runs a task; the table of a new dict; one that is too large, or lies. */
+	put_entry(8, 0, 0);
+	assert_null(tick());
+	put_entry(8, 0, TASK(0));
+	put_keys(1, 0);
+	assert_null(tick());
+	put_keys(256, 1);
+	put_entry(256, 0, TASK(0));
+	assert_null(tick());
+	put_keys(16, 17);
+	put_entry(16, 0, TASK(0));
+	assert_null(tick());
+	put_keys(16, 16);
+	put_entry(16, 0, TASK(0));
+	expect_task(0);
+	/* The dict, its table, the task, the coroutine cannot be read. */
+	host_mem_put64(DICT + l.dict_keys, 0);
+	assert_null(tick());
+	host_mem_put64(DICT + l.dict_keys, 0x10);
+	assert_null(tick());
+	put_keys(8, 1);
+	put_entry(8, 0, 0x10);
+	assert_null(tick());
+	put_entry(8, 0, TASK(0));
+	put_task(0, 0);
+	assert_null(tick());
+	put_task(0, CORO(3));
+	assert_null(tick());
+	/* Another interpreter's. */
+	put_task(0, coro);
+	l.home[1].interp = INTERP_2;
+	put_place();
+	assert_null(tick());
+	l.home[1].interp = W_INTERP;
+	for (i = 0; i < 2; i++) {
+		l.cnt = 2 - i;
+		put_place();
+		if (i)
+			assert_null(tick());
+		else
+			expect_task(0);
+	}
+	/* The place is of a process that had this tgid; there is none. */
+	l.cnt = 2;
+	put_place();
+	expect_task(0);
+	tgid = host.task.tgid;
+	p = bpf_map_lookup_elem(&async_places, &tgid);
+	assert_int_equal(p->start_ns, host.leader.start_boottime);
+	p->start_ns++;
+	assert_null(tick());
+	assert_int_equal(bpf_map_delete_elem(&async_places, &tgid), 0);
+	assert_null(tick());
+}
+
+/* Two loops whose tasks are both in the stack: the inner one runs. */
+static void test_nested(void **state)
+{
+	const struct raw_task *r;
+	int i = 0;
+
+	make_world(12);
+	world_push(&w, OWNER_GENERATOR, 5, 4);
+	put_task(1, w.top - l.coro_frame);
+	put_keys(8, 2);
+	put_entry(8, 0, TASK(0));
+	put_entry(8, 1, TASK(1));
+	world_expect(&w, w.want_cnt, 0);
+	r = host_record(RAW_TASK, &i, NULL);
+	assert_non_null(r);
+	assert_int_equal(r->task, TASK(1));
+	assert_int_equal(r->at, 0);
+	assert_int_equal(r->frame, w.top);
+	assert_int_equal(r->flags, ASYNC_INSIDE);
+}
+
+/* A Python task: the first variable of its method; the frame inside is its coroutine's. */
+static void test_pure(void **state)
+{
+	static const int builds[] = { 8, 10, 11, 12, 13, 13 + FREE_THREADED };
+	const struct raw_task *r;
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		make_world(builds[i]);
+		put_entry(8, 0, 0);
+		assert_null(tick());
+		l.home[1].step = W_CODES + 1 * W_CODE_STEP;
+		put_place();
+		host_mem_put64(w.at[1] + w.img.layout.fr_locals, TASK(5));
+		r = tick();
+		assert_non_null(r);
+		assert_int_equal(r->task, TASK(5));
+		assert_int_equal(r->frame, w.at[2]);
+		assert_int_equal(r->pure, 1);
+		assert_int_equal(r->coro | r->callback0 | r->callbacks | r->name, 0);
+		host_mem_put64(w.at[1] + w.img.layout.fr_locals, 0);
+		assert_null(tick());
+		/* The method itself is the innermost function: no coroutine runs. */
+		l.home[1].step = W_CODES + 4 * W_CODE_STEP;
+		put_place();
+		host_mem_put64(w.at[4] + w.img.layout.fr_locals, TASK(5));
+		assert_null(tick());
+		host_reset();
+	}
+}
+
+/* Whichever read fails, the sample is sent, and no task is wrong. */
+static void test_unreadable(void **state)
+{
+	const struct raw_task *r;
+	u64 reads;
+	int i;
+
+	make_world(10);
+	world_sample();
+	reads = host.reads;
+	for (host.fail_read = 1; host.fail_read <= reads; host.fail_read++) {
+		world_sample();
+		i = 0;
+		r = host_record(RAW_TASK, &i, NULL);
+		if (r)
+			assert_true(r->task == TASK(0) && (!r->coro || r->coro == coro));
+	}
+	host.fail_read = 0;
+}
+
+/* A table of any bytes. */
+static void test_random(void **state)
+{
+	const struct raw_task *r;
+	u32 round;
+	u64 word;
+	int i;
+
+	make_world(9);
+	srand(1);
+	for (round = 0; round < 20000; round++) {
+		u64 at = (rand() & 1 ? KEYS : rand() & 1 ? DICT : TASK(0)) + rand() % 256;
+
+		assert_int_equal(host_mem_read(NULL, at & ~7ull, &word, 8), 0);
+		host_mem_put8(at, rand());
+		world_sample();
+		i = 0;
+		r = host_record(RAW_TASK, &i, NULL);
+		if (r)
+			assert_int_equal(r->frame, w.at[2]);
+		host_mem_put64(at & ~7ull, word);
+	}
+	expect_task(0);
+}
+
+/* User space is woken, unless it has used up its time. */
+static void test_ring(void **state)
+{
+	make_world(13);
+	for (chains_wait = 0; chains_wait < 2; chains_wait++) {
+		host.woken = false;
+		assert_non_null(tick());
+		assert_int_equal(host.woken, !chains_wait);
+	}
+	chains_wait = 0;
+	host.ring_room = 0;
+	assert_null(world_sample());
+	assert_int_equal(host_counter(CNT_ASYNC_LOST), 1);
+	assert_int_equal(host_counter(CNT_RING_FULL), 1);
+}
+
+static int end(void **state)
+{
+	set(&cfg_async, false);
+	host_reset();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_running, end),
+		cmocka_unit_test_teardown(test_tables, end),
+		cmocka_unit_test_teardown(test_nothing_to_send, end),
+		cmocka_unit_test_teardown(test_nested, end),
+		cmocka_unit_test_teardown(test_pure, end),
+		cmocka_unit_test_teardown(test_unreadable, end),
+		cmocka_unit_test_teardown(test_random, end),
+		cmocka_unit_test_teardown(test_ring, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, host_done);
+}
