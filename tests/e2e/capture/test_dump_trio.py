@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -23,6 +24,10 @@ def packages(interpreter, scratch, release=None):
     """trio under a path that the interpreter's root has, too. It is Python, so any pip will do."""
     if not (3, 8) <= interpreter.minor:
         pytest.skip(f"trio is not to be had for {interpreter}")
+    try:
+        interpreter.ask("import ctypes; print(1)")
+    except subprocess.CalledProcessError:
+        pytest.skip(f"{interpreter} has no ctypes, which trio wants")
     release = release or RELEASES.get(interpreter.minor, RELEASE)
     pip = next((i for i in FOUND if i.name.startswith("pyenv-") and i.minor >= (3, 10)), None)
     try:

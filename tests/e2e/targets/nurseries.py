@@ -14,9 +14,20 @@ import sys
 import threading
 import time
 import traceback
+import types
 from contextlib import asynccontextmanager
 
-import trio
+try:
+    import ssl      # noqa: F401
+except ImportError:
+    class NoSSL(types.ModuleType):
+        """For interpreters that were built without: trio wants names of it, no more."""
+
+        def __getattr__(self, name):
+            return type(name, (Exception,), {"__module__": "ssl"})
+
+    sys.modules["ssl"] = NoSSL("ssl")
+import trio  # noqa: E402
 
 STABLE = 20
 ROOTS = []      # of each thread: (tid, root task)
