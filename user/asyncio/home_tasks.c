@@ -18,6 +18,7 @@
 #include "asyncio/awaiters.h"
 #include "asyncio/future.h"
 #include "asyncio/loop_thread.h"
+#include "asyncio/waits_for.h"
 #include "base/time.h"
 #include "cpython/pages.h"
 
@@ -269,6 +270,8 @@ static void add_task(struct walk *w, uint64_t task)
 	if (w->eager)
 		t.row->flags |= TASK_EAGER;
 	set_thread(w, t.row);
+	if (w->r.at->waits)
+		waits_for_read(&w->r, &t, &t.row->waits);
 	out->row_cnt++;
 	out->frame_cnt += t.row->frame_cnt;
 	out->waiter_cnt += t.row->waiter_cnt;
