@@ -72,6 +72,7 @@ struct task_row {
 	uint8_t flags;			/* enum task_flag */
 	uint32_t tid;			/* of a mixed list: as task_list.tid; else 0 */
 	uint64_t loop;			/* up to 3.13: address of its event loop; 0: unknown */
+	uint64_t order;			/* of trio: the earlier made, the smaller; else 0 */
 	struct task_waits_for waits;	/* if tasks_at.waits was set; else UNKNOWN */
 	char name[TASK_NAME_BYTES];	/* valid UTF-8 without NULs, NUL-terminated */
 };
@@ -112,6 +113,7 @@ struct tasks_at {
 	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
 	uint64_t head;		/* of tasks_read(): struct task_list */
 	uint64_t node;		/* where to continue; 0: at the list's beginning */
+	uint64_t one;		/* address of the only task to read; 0: read the list */
 	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
 	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
 	uint8_t waits;		/* 1: rows say what tasks wait for */

@@ -41,7 +41,7 @@ struct trio_walk {
 	struct tasks_batch *out;
 	uint64_t until_ns;
 	uint64_t type;		/* Task; 0: none was read so far */
-	uint16_t coro, name, nursery;	/* its slots */
+	uint16_t coro, name, nursery, counter;	/* its slots */
 	uint64_t last_nursery, last_parent;	/* tasks of one nursery are often neighbours */
 };
 
@@ -55,6 +55,8 @@ static int find_slots(struct trio_walk *w, uint64_t type)
 		err = py_slot_offset(&w->r.walk, type, "name", &w->name);
 	if (!err)
 		err = py_slot_offset(&w->r.walk, type, "_parent_nursery", &w->nursery);
+	if (!err)
+		err = py_slot_offset(&w->r.walk, type, "_counter", &w->counter);
 	w->type = err ? 0 : type;
 	return err;
 }
@@ -73,6 +75,23 @@ static int read_task(struct trio_walk *w, uint64_t addr, struct trio_task *t)
 	if (!err)
 		err = task_get(&w->r, addr + w->nursery, &t->nursery, 8);
 	return err;
+}
+
+/* The number that trio has given it: an int of one or two digits of 30 bits; 0: another one. */
+static uint64_t order_of(struct trio_walk *w, uint64_t addr)
+{
+	struct {
+		uint64_t size;
+		uint32_t digits[2];
+	} n;
+	uint64_t counter, cnt;
+
+	if (task_get(&w->r, addr + w->counter, &counter, 8) ||
+	    py_expect(&w->r.walk, counter, PY_IS_LONG) ||
+	    task_get(&w->r, counter + w->r.walk.head, &n, sizeof(n)))
+		return 0;
+	cnt = w->r.walk.o->minor >= 12 ? n.size >> 3 : n.size;
+	return cnt == 1 ? n.digits[0] : cnt == 2 ? n.digits[0] | (uint64_t)n.digits[1] << 30 : 0;
 }
 
 /* The task in whose nursery it is; 0: none, as of the first task. */
@@ -127,6 +146,7 @@ static int add_task(struct trio_walk *w, uint64_t addr)
 
 	*t.row = (struct task_row){
 		.addr = addr, .frame_at = out->frame_cnt, .waiter_at = out->waiter_cnt,
+		.order = err ? 0 : order_of(w, addr),
 	};
 	for (tries = 0; !err && tries < TASK_TRIES; tries++)
 		if (read_once(w, &t, addr, &f, &err))
@@ -201,7 +221,9 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	err = read_set(&w, &before);
 	if (!err && at->count)
 		out->counted = (uint32_t)before.used;
-	if (!err && !at->count)
+	if (!err && at->one)
+		err = add_task(&w, at->one);
+	else if (!err && !at->count)
 		err = walk_slots(&w, &before, &slot);
 	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (err)
@@ -209,7 +231,7 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	/* With another table, tasks are in other slots. */
 	if (read_set(&w, &after) || after.table != before.table || after.mask != before.mask)
 		return 0;
-	out->end = at->count || slot > before.mask ? TASKS_DONE : TASKS_MORE;
+	out->end = at->count || at->one || slot > before.mask ? TASKS_DONE : TASKS_MORE;
 	out->next = slot + 1;
 	return 0;
 }

@@ -104,7 +104,7 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 		.tid = list->mixed ? r->tid : list->tid,
 		.running = list->mixed ? r->flags & TASK_RUNS : list->running == r->addr,
 		.main_thread = list->mixed ? r->flags & TASK_OF_MAIN : list->main,
-		.flags = r->flags, .loop = r->loop, .waits = r->waits,
+		.flags = r->flags, .order = r->order, .loop = r->loop, .waits = r->waits,
 	};
 	s->cnt++;
 	copy_parts(s, b, r, t);
@@ -240,4 +240,28 @@ uint32_t task_set_find(const struct task_set *set, uint64_t addr)
 	const struct own *own = set->own;
 
 	return (uint32_t)(uintptr_t)u64map_get(&own->numbers, addr) - 1;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+int task_set_sort(struct task_set *set)
+{
+	struct own *own = set->own;
+	size_t i;
+	int err = 0;
+
+	if (set->cnt)
+		qsort(set->tasks, set->cnt, sizeof(*set->tasks), by_order);
+	u64map_free(&own->numbers);
+	for (i = 0; !err && i < set->cnt; i++)
+		if (u64map_put(&own->numbers, set->tasks[i].addr, (void *)(uintptr_t)(i + 1)))
+			err = -ENOMEM;
+	return err;
 }
