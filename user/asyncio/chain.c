@@ -165,7 +165,8 @@ static uint64_t awaiter_of(struct chain *c, uint64_t task, enum async_end *end)
 		c->out->raw.flags |= ASYNC_SEVERAL;
 	if (first.cnt)
 		return first.task;
-	*end = a.cut ? ASYNC_UNREADABLE : a.others && !a.root ? ASYNC_SHAPE : ASYNC_WHOLE;
+	*end = a.cut ? ASYNC_UNREADABLE : a.woken ? ASYNC_NOT_SUSPENDED :
+	       a.others && !a.root ? ASYNC_SHAPE : ASYNC_WHOLE;
 	if (*end == ASYNC_SHAPE)
 		memcpy(c->out->other, a.other, sizeof(c->out->other));
 	return 0;

@@ -116,7 +116,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	       struct tasks_batch *out)
 {
 	struct walk w = { .r = { .at = at }, .out = out, .until_ns = until_ns };
-	uint64_t node = at->node;
+	uint64_t node = at->one ? at->one + at->async.task.task_node : at->node;
 	struct llist_node n;
 	int err = 0;
 

@@ -113,6 +113,7 @@ struct tasks_at {
 	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
 	uint64_t head;		/* of tasks_read(): struct task_list */
 	uint64_t node;		/* where to continue; 0: at the list's beginning */
+	uint64_t one;		/* address of the only task to read; 0: read the list */
 	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
 	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
 	uint8_t waits;		/* 1: rows say what tasks wait for */

@@ -221,7 +221,9 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	err = read_set(&w, &before);
 	if (!err && at->count)
 		out->counted = (uint32_t)before.used;
-	if (!err && !at->count)
+	if (!err && at->one)
+		err = add_task(&w, at->one);
+	else if (!err && !at->count)
 		err = walk_slots(&w, &before, &slot);
 	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (err)
@@ -229,7 +231,7 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	/* With another table, tasks are in other slots. */
 	if (read_set(&w, &after) || after.table != before.table || after.mask != before.mask)
 		return 0;
-	out->end = at->count || slot > before.mask ? TASKS_DONE : TASKS_MORE;
+	out->end = at->count || at->one || slot > before.mask ? TASKS_DONE : TASKS_MORE;
 	out->next = slot + 1;
 	return 0;
 }

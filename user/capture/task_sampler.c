@@ -52,6 +52,7 @@ struct task_sampler *task_sampler_new(const struct task_source *source, pid_t tg
 		s->source = source;
 		s->tgid = tgid;
 		s->at = *at;
+		s->at.waits = 1;
 	}
 	return s;
 }
@@ -205,6 +206,7 @@ static int parent_at(struct task_sampler *s, uint64_t addr)
 {
 	const struct tasks_batch *b;
 	uint32_t i;
+	int err;
 
 	for (i = 0; i < s->parent_cnt; i++)
 		if (s->parents[i].row.addr == addr)
@@ -214,9 +216,11 @@ static int parent_at(struct task_sampler *s, uint64_t addr)
 	s->parents[i].row = (struct task_row){ .addr = addr };
 	s->parents[i].waiter = 0;
 	s->parent_cnt++;
-	s->at.node = addr + s->at.async.task.task_node;
+	s->at.one = addr;
 	s->at.max = 1;
-	if (s->source->tasks(s->tgid, &s->at, &b))
+	err = s->source->tasks(s->tgid, &s->at, &b);
+	s->at.one = 0;
+	if (err)
 		return (int)i;
 	s->stats.reads += b->reads;
 	if (!b->row_cnt || b->rows[0].addr != addr)
@@ -272,7 +276,8 @@ static void add_awaiters(struct task_sampler *s, struct chain *c, uint64_t addr)
 static bool task_waits(const struct task_sampler *s, const struct sampled_list *l,
 		       const struct task_row *r)
 {
-	return r->addr != l->list.running && !(r->flags & TASK_EXECUTING) && r->frame_cnt &&
+	return r->addr != l->list.running && !(r->flags & (TASK_EXECUTING | TASK_RUNS)) &&
+	       r->frame_cnt &&
 	       !u64map_get(&s->awaiting[0], r->addr) && !u64map_get(&s->awaiting[1], r->addr);
 }
 
@@ -297,8 +302,9 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 		add_awaiters(s, &c, r->waiter_cnt ? b->waiters[r->waiter_at] : 0);
 		s->stats.waits++;
 		s->stats.cut += c.cut;
-		err = wait(ctx, &(struct task_wait){ l->list.tid, l->list.interp_id, ns, c.frames,
-						     c.cnt });
+		err = wait(ctx, &(struct task_wait){ l->list.mixed ? r->tid : l->list.tid,
+						     l->list.interp_id, ns, c.frames, c.cnt,
+						     &r->waits });
 	}
 	return err;
 }

@@ -196,6 +196,7 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 		       struct async_homes *out)
 {
+	uint8_t musl = at->homes.musl;
 	const void *answer;
 	int err = ask(ASYNC_HOMES, tgid, hurry, at, sizeof(*at), &answer);
 
@@ -203,7 +204,7 @@ int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 	if (err)
 		return err;
 	memcpy(out, answer, sizeof(*out));
-	out->musl = at->homes.musl;
+	out->musl = musl;
 	/* The offsets are looked up again; everything else is only an address to read at. */
 	if (out->cnt <= ASYNC_HOMES_MAX && out->minor == at->objects.minor &&
 	    async_fields_of(out->minor, at->objects.str_length, &out->fields))

@@ -9,6 +9,9 @@
 #include "base/u64map.h"
 #include "memory/remote_mem.h"
 
+/* Limit on batches of a sparse set without a task: each has read for some ms, or 60,000 slots. */
+#define EMPTY_BATCHES_MAX 1024
+
 const struct task_source task_source_remote = { remote_task_lists, remote_tasks };
 
 /* Private part of a set. */
@@ -135,6 +138,7 @@ static int take_list(struct walk *w, const struct task_list *list, const struct 
 static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
+	uint32_t empty = 0;
 	size_t met = 0;
 	bool on;
 	int err;
@@ -156,7 +160,8 @@ static int round_of(struct walk *w, const struct task_list *list)
 		if (w->set->cut && w->set->cnt == TASKS_MAX)
 			return TASKS_DONE;
 		/* A set may have no task between two slots, but then it goes on. */
-		on = b->row_cnt || (list->mixed && b->next > w->at.node);
+		on = b->row_cnt || (list->mixed && b->next > w->at.node &&
+				    ++empty <= EMPTY_BATCHES_MAX);
 		w->at.node = b->next;
 		/* No list is this long: it never ends. */
 		if (!on || met > 2 * w->set->cnt)
