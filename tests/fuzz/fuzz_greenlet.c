@@ -4,7 +4,8 @@
  *
  * Input: a byte for the version and for what is special; then pokes into the memory of a process
  * with some greenlets, each a u16 for which of its words that are not zero, and a u32 that is
- * written there: small ones as they are, others as addresses. With bit 5 memory is at every address.
+ * written there: small ones as they are, others as addresses. With bit 5 memory is at every
+ * address.
  */
 #include <stdlib.h>
 

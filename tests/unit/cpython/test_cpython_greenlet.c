@@ -123,7 +123,7 @@ static int moved_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	struct fake_greenlets *one = ctx;
 
 	if (one->t.reads == 8)
-		fake_poke(&one->t, g.data + fake_stack_at(one) + (one->release == FAKE_OLD ? 56 : 48), 0, 8);
+		fake_poke(&one->t, g.data + fake_stack_at(one) + 48, 0, 8);
 	return fake_threads_read(&one->t, addr, buf, len);
 }
 
