@@ -4,9 +4,9 @@
 Kinds: loops (one in the main thread, two in others; uvloop's with "uvloop"), pure (the same without _asyncio), eager
 (3.12: in a task that has begun eagerly), many (COUNT tasks), gathered (COUNT tasks that one gathers), lively (50 named
 stable-N, and COUNT that come and go), interpreters (3.12: two, a loop in each), tree (tasks that await others in each
-way there is), forever (3.6: a loop without tasks). With "pure" at the end without _asyncio. Some tasks are done and
-kept, some are of a subclass. Writes a list of tasks: id, name, tid, the functions of its coroutines, and of tree the
-names of those that await it; then says "ready".
+way there is), mixed (tasks of C, then of Python classes, as with nest_asyncio), forever (3.6: a loop without tasks).
+With "pure" at the end without _asyncio. Some tasks are done and kept, some are of a subclass. Writes a list of tasks:
+id, name, tid, the functions of its coroutines, and of tree the names of those that await it; then says "ready".
 """
 import json
 import os
@@ -122,6 +122,16 @@ async def eager():
     kept = await tasks("main")
     asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     kept.append(asyncio.ensure_future(eager_step()))
+
+
+async def mixed():
+    kept = await tasks("c")
+    asyncio.Task = asyncio.tasks._CTask = asyncio.tasks.Task = asyncio.tasks._PyTask
+    asyncio.Future = asyncio.futures._CFuture = asyncio.futures.Future = asyncio.futures._PyFuture
+    kept += await tasks("python")
+    assert type(kept[0]) is not type(kept[-2])
+    tell()
+    stop_here()
 
 
 async def lively():
@@ -281,4 +291,4 @@ elif KIND == "many":
 elif KIND == "gathered":
     asyncio.run(main("gathered"))
 else:
-    asyncio.run({"eager": eager, "lively": lively, "tree": tree}[KIND]())
+    asyncio.run({"eager": eager, "lively": lively, "mixed": mixed, "tree": tree}[KIND]())
