@@ -512,12 +512,15 @@ static void find_waiting_tasks(struct answer *a, uint64_t *where)
 {
 	struct py_frame frames[TASK_FRAMES_MAX];
 	struct py_lock lock = { .kind = PY_LOCK_ASYNCIO };
+	uint32_t i, cnt;
 	bool whole;
-	uint32_t i;
 
 	for (i = 0; i < a->s->cnt; i++) {
-		lock.addr = !frames_of(a, i, frames, &whole, &where[i]) || !whole ? 0 :
-			    py_lock_awaited(&a->walk, &a->s->at, &frames[0]);
+		cnt = frames_of(a, i, frames, &whole, &where[i]);
+		lock.addr = cnt && whole ? py_lock_awaited(&a->walk, &a->s->at, &frames[0]) : 0;
+		/* The __await__() of a Future that Python code made is a generator. */
+		if (!lock.addr && cnt > 1 && whole)
+			lock.addr = py_lock_awaited(&a->walk, &a->s->at, &frames[1]);
 		if (lock.addr)
 			a->s->threads[i].lock = add_lock(a, &lock);
 	}
@@ -532,8 +535,7 @@ static void find_task_locks(struct answer *a)
 
 	if (!before)
 		return;
-	a->tasks_at = (struct tasks_at){ .async = a->s->async, .l = a->s->at.layout,
-					 .objects = a->s->at.objects };
+	a->tasks_at = a->s->where;
 	a->reader = (struct task_reader){ .walk = a->walk, .at = &a->tasks_at };
 	a->holders.cut = a->s->cut;
 	find_waiting_tasks(a, before);

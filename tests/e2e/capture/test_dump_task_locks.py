@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from present import need
 from recording import succeeded, tachbpf
 from target import Target
 
 
-@pytest.mark.parametrize("name", ("sid-3.14", "sid-3.15"))
-def test_locks_of_asyncio(name, scratch):
-    with Target(need(name), scratch, name="task-locks", program="task_locks.py") as target:
+def test_locks_of_asyncio(interpreter, scratch):
+    if interpreter.minor < (3, 8):
+        pytest.skip("asyncio's tasks are read from 3.8 on")
+    with Target(interpreter, scratch, name="task-locks", program="task_locks.py") as target:
         process, = json.loads(succeeded(tachbpf("dump", "--json", target.pid)).stdout)["processes"]
         text = succeeded(tachbpf("dump", target.pid)).stdout
         truth = json.loads(target.truth_path.read_text())
@@ -29,7 +29,8 @@ def test_locks_of_asyncio(name, scratch):
     ids = [[tasks[name]["id"] for name in names] for names in (("first", "second"), ("itself",))]
     assert sorted(map(sorted, process["task_deadlocks"])) == sorted(map(sorted, ids))
     assert process["deadlocks"] == []
-    assert "\nDeadlock: first -> second -> first\n" in text, text
+    # Up to 3.13 tasks are in the order of a set.
+    assert "\nDeadlock: first -> second -> first\n" in text or "\nDeadlock: second -> first -> second\n" in text, text
     for first, lock, second in ("first", "two", "second"), ("second", "one", "first"):
         assert f"task {first} waits for asyncio.Lock {locks[lock]}, which task {second} holds (cross, " in text, text
     assert f"(T) itself, waits for asyncio.Lock {locks['own']}, which this task holds (again, " in text, text
