@@ -117,7 +117,7 @@ int look_tasks_name(struct process *p, struct look_tasks *t)
 }
 
 /*
- * Returns true if a task is in asyncio's Lock.acquire(), whose innermost frame may be that of the
+ * Returns true if a task is in acquire() of asyncio's Lock or Semaphore, whose innermost frame may be that of the
  * future that it awaits. Otherwise nothing more need be read.
  */
 static bool some_acquire(const struct process *p, const struct look_tasks *t)
@@ -132,7 +132,7 @@ static bool some_acquire(const struct process *p, const struct look_tasks *t)
 			frame = t->frames[task->frame_at + i - 1];
 			func = &tables->strings[tables->frames[frame].func];
 			/* Up to 3.10 code objects have no qualified name. */
-			if (ref_is(*func, "Lock.acquire") || ref_is(*func, "acquire"))
+			if (ref_ends_with(*func, ".acquire") || ref_is(*func, "acquire"))
 				return true;
 		}
 	return false;
@@ -153,6 +153,7 @@ static int find_asyncio(struct process *p, struct tasks_at *at)
 	*at = (struct tasks_at){
 		.l = process_image(p)->layout, .objects = process_image(p)->objects,
 		.interps = process_interps(p), .homes = { .musl = process_has_musl(p) },
+		.waits = 1,
 	};
 	if (!at->interps)
 		return -ENOENT;

@@ -177,6 +177,7 @@ static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, ui
 		l->kind = l->kind < PY_LOCK_KINDS ? l->kind : PY_LOCK_PLAIN;
 		l->holder = l->holder < cnt ? l->holder : LOOK_NO_HOLDER;
 		l->holder_tid = 0;
+		l->holders = l->first < cnt && l->holders <= cnt ? l->holders : 0;
 		l->sure = *(unsigned char *)&l->sure & 1;
 		l->foreign = *(unsigned char *)&l->foreign & 1;
 		l->by_hand = *(unsigned char *)&l->by_hand & 1;

@@ -40,6 +40,8 @@ struct look_lock {
 	char function[LOOK_FUNCTION_BYTES];	/* that holds it, any UTF-8; "": unknown */
 	char path[LOOK_PATH_BYTES];
 	char module[PY_LOCK_MODULE_BYTES];	/* of PY_LOCK_IMPORT */
+	/* Of PY_LOCK_PERMITS, which has no holder: tasks inside of an `async with`, and one. */
+	uint32_t holders, first;
 };
 #define LOOK_NO_HOLDER UINT32_MAX
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`tachbpf dump`: which asyncio.Lock a task waits for, which task holds it, and deadlocks of tasks."""
 import json
+import re
 
 import pytest
 
@@ -16,7 +17,22 @@ def test_locks_of_asyncio(interpreter, scratch):
         text = succeeded(tachbpf("dump", target.pid)).stdout
         truth = json.loads(target.truth_path.read_text())
     tasks, locks = {t["name"]: t for t in process["tasks"]}, truth["locks"]
+    for name, (address, inside) in ((n, truth["things"][n]) for n in ("out-1", "out-2")):
+        lock = tasks[name]["lock"]
+        assert (lock["type"], lock["address"], lock["tasks_inside"]) == ("asyncio.Semaphore", address, inside), lock
+        assert lock["holder"] is None and lock["held_in"]["function"] == "permitted", lock
+        assert tasks[name]["waits_for"]["kind"] == "semaphore", tasks[name]
+    for name, kind, called in ("getter", "queue_get", "queue"), ("late", "event", None):
+        assert tasks[name]["waits_for"] == {"kind": kind, "object": truth["things"][name], "name": called, "fd": None}
+    assert tasks["in-1"]["waits_for"]["kind"] == "sleep" and not tasks["in-1"]["lock"], tasks["in-1"]
+    assert "(T) getter, waits for Queue queue\n" in text, text
+    assert re.search(r"\(T\) out-1, waits for asyncio.Semaphore 0x\w+, which 2 tasks are inside of, such as in-[12] "
+                     r"\(permitted, .*/task_locks.py:\d+, inside the `async with` on line \d+\)\n", text), text
+    assert re.search(r"\(T\) out-2, waits for asyncio.Semaphore 0x\w+, which task in-3 is inside of \(permitted, ",
+                     text), text
     for task, want in truth["tasks"].items():
+        if task in truth["things"]:
+            continue
         lock = tasks[task]["lock"]
         if not want:
             assert lock is None, (task, lock)
