@@ -159,6 +159,7 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 		m.heap = agent_heap_counts(a->heap);
 		m.heap_late_ns = agent_heap_late_ns(a->heap, now_ns());
 	}
+	m.loops = a->loops ? agent_loops_counts(a->loops) : NULL;
 	put_cost(a, &m);
 	m.exporter_cnt = put_exporters(a, exporters);
 	put_spool(a, &m);

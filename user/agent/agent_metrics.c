@@ -147,6 +147,21 @@ static const struct family of_heap[] = {
 		"Types in these profiles that are counted under <other types>."),
 };
 
+/* Event loops. */
+#define OF_LOOPS(name, type, field, member, help)                                                  \
+	{ PREFIX "asyncio_" name, type, field, offsetof(struct loop_poll_counts, member), help }
+static const struct family of_loops[] = {
+	OF_LOOPS("looks", METRIC_COUNTER, FIELD_U64, looks,
+		 "Looks at processes with asyncio, for tachbpf_python_asyncio_*."),
+	OF_LOOPS("look_failures", METRIC_COUNTER, FIELD_U64, failed,
+		 "Looks that failed: the process could not be read."),
+	OF_LOOPS("cost_seconds", METRIC_COUNTER, FIELD_NS, cost_ns,
+		 "CPU time of these looks, by their number of reads."),
+	OF_LOOPS("late_seconds", METRIC_GAUGE, FIELD_NS, late_ns,
+		 "By how much the last looks were late; more than 1 for long: 1 % of a CPU does not "
+		 "suffice for so many processes."),
+};
+
 /* For each exporter with a queue. */
 #define OF_COUNTS(name, member, help)                                                              \
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
@@ -434,6 +449,8 @@ void agent_metrics_render(const struct agent_metrics *m, struct metrics_text *t)
 		put_native(m, t);
 	if (m->heap)
 		put_heap(m, t);
+	if (m->loops)
+		put_all(t, of_loops, ARRAY_SIZE(of_loops), m->loops);
 	if (m->has_spool)
 		put_all(t, of_spool, ARRAY_SIZE(of_spool), m);
 }

@@ -13,6 +13,7 @@
 
 #include "agent/agent_heap.h"
 #include "delivery/delivery.h"
+#include "look/loop_poll.h"
 #include "native/native.h"
 #include "recording/totals.h"
 #include "telemetry/metrics_text.h"
@@ -66,6 +67,8 @@ struct agent_metrics {
 	/* mode heap */
 	const struct agent_heap_counts *heap;	/* NULL: nothing of it is shown */
 	uint64_t heap_late_ns;		/* agent_heap_late_ns() */
+
+	const struct loop_poll_counts *loops;	/* NULL: event loops are not looked at */
 
 	/* cost */
 	uint64_t cpu_ns[AGENT_PARTS];

@@ -222,7 +222,8 @@ const struct setting agent_keys[] = {
 	  SAMPLING, .help = "OTLP: send each sample with its thread's name; threads that run the "
 	  "same code are no longer one sample" },
 	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
-	  .help = "asyncio: show who awaits the task instead of the event loop" },
+	  .help = "asyncio: show who awaits the task instead of the event loop; and metrics of "
+	  "how the loops fare" },
 
 	PROC_FILTER_CONDITIONS(CONDITION)
 	{ KEY("selection.min_age", "min-age"), DURATION_AT(min_age_ns), .preset = "0",

@@ -42,6 +42,7 @@ SHOWN = {
     "heap PID --since 1m": None,    # takes a minute: test_heap
     "heap PID --since 5m": None,
     "top": None,                    # a screen: test_top
+    "top --async": None,            # test_loops
 }
 
 

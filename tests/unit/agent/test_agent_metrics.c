@@ -44,7 +44,10 @@ static void render_pythons(struct metrics_text *t)
 		args.service = (const char *[]){ "web", "a \"b\" \\ \xff\n", NULL }[i];
 		p[i] = python_metrics_begin(m, &args);
 		python_metrics_event(p[i], &ev, 1234567890);
+		python_metrics_loops(p[i], (const uint64_t[PYTHON_LOOPS]){ 1, 1203, 17, 840000000,
+									   850000000 });
 	}
+	python_metrics_tick(m, 1);
 	python_metrics_render(m, t);
 	for (i = 0; i < ARRAY_SIZE(p); i++)
 		python_metrics_end(p[i]);
@@ -65,6 +68,7 @@ static void render(struct metrics_text *t)
 		  { .waiting = 4, .oldest_ns = 1700000000000000000, .last_status = 503 } },
 		{ "pyroscope", &counts[1], { .oldest_ns = 1900000000000000000 } },
 	};
+	static const struct loop_poll_counts loops = { 6000, 2, 840000000, 0 };
 	static const struct agent_heap_counts heap = {
 		.results = { 12, [AGENT_HEAP_NO_POOLS] = 1 }, .cpu_ns = 250000000, .services = 3,
 	};
@@ -81,7 +85,7 @@ static void render(struct metrics_text *t)
 		.files = files, .file_cnt = ARRAY_SIZE(files),
 		.has_native = true, .native = { .frames = 5, .ends = { 3, [NATIVE_JIT] = 2 } },
 		.native_counts = { .tables = 7, .memory_bytes = 1 << 20 },
-		.heap = &heap, .heap_late_ns = 1500000000,
+		.heap = &heap, .heap_late_ns = 1500000000, .loops = &loops,
 		.has_spool = true, .killed_samples = 3, .spool_bytes = 4096,
 		.spool_limit_bytes = 256 << 20,
 	};

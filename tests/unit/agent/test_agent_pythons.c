@@ -65,7 +65,7 @@ static void has(const struct agent_pythons *a, const char *line, bool yes)
 static void test_a_process(void **state)
 {
 	const struct event ev = { .status = STATUS_ON_CPU | STATUS_HAS_GIL, .weight = 1 };
-	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU, keys, ARRAY_SIZE(keys),
+	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU, false, keys, ARRAY_SIZE(keys),
 						    &config);
 	struct agent_viewer v = agent_pythons_viewer(a);
 	struct agent_process old = { .process = process_of(1) };
@@ -118,7 +118,8 @@ static void test_modes(void **state)
 		{ AGENT_OFFCPU, "...yy...y" },
 		{ AGENT_EXCEPTION, "......yyy" },
 	};
-	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU, NULL, 0, &config);
+	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU, false, NULL, 0,
+						   &config);
 	char line[128];
 	size_t c, f;
 

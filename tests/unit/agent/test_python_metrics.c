@@ -547,6 +547,40 @@ static void test_memory(void **state)
 	assert_null(value("tachbpf_python_gc_collections_total{service=\"web\"}"));
 }
 
+/* Tasks add up; of times and queues the largest counts. What nobody knows is left out. */
+static void test_event_loops(void **state)
+{
+	struct python_process *a, *b, *c;
+
+	make(1, ALL);
+	a = begin("web", false);
+	b = begin("web", false);
+	c = begin("api", false);	/* without a row */
+	python_metrics_loops(a, (const uint64_t[PYTHON_LOOPS]){ 1, 100, 7, 840000000, 900000000 });
+	python_metrics_loops(b, (const uint64_t[PYTHON_LOOPS]){
+		2, 20, PYTHON_LOOPS_UNKNOWN, 50000000, 2000000000 });
+	python_metrics_loops(c, (const uint64_t[PYTHON_LOOPS]){
+		1, 3, PYTHON_LOOPS_UNKNOWN, PYTHON_LOOPS_UNKNOWN, PYTHON_LOOPS_UNKNOWN });
+	python_metrics_loops(NULL, NULL);
+	python_metrics_tick(m, MINUTE);
+	is("tachbpf_python_asyncio_loops", "web", "3");
+	is("tachbpf_python_asyncio_tasks", "web", "120");
+	is("tachbpf_python_asyncio_ready_callbacks", "web", "7");
+	is("tachbpf_python_asyncio_longest_callback_seconds", "web", "0.84");
+	is("tachbpf_python_asyncio_lag_seconds", "web", "2");
+	is("tachbpf_python_asyncio_tasks", "other", "3");
+	assert_null(value("tachbpf_python_asyncio_lag_seconds{service=\"other\"}"));
+	python_metrics_loops(a, NULL);	/* it has none any more */
+	python_metrics_end(b);
+	python_metrics_tick(m, MINUTE);
+	assert_null(value("tachbpf_python_asyncio_loops{service=\"web\"}"));
+	is("tachbpf_python_asyncio_tasks", "other", "3");
+	python_metrics_set_what(m, ALL & ~(unsigned int)PYTHON_METRICS_LOOPS);
+	assert_null(value("tachbpf_python_asyncio_tasks{service=\"other\"}"));
+	python_metrics_end(a);
+	python_metrics_end(c);
+}
+
 /* Services of one name with other values are others; a value that is not known is no label. */
 static void test_labels(void **state)
 {
@@ -593,7 +627,7 @@ int main(void)
 		TEST(test_rows_change_hands),
 		TEST(test_rows_of_the_dead),
 		TEST(test_the_number_of_rows_changes),
-		TEST(test_memory),
+		TEST(test_memory), TEST(test_event_loops),
 		TEST(test_threads),
 		TEST(test_tables_are_bounded),
 		TEST(test_no_process),

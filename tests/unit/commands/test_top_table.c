@@ -15,7 +15,7 @@ static struct top_cells cells(const char *program, const char *where, bool place
 			      const char *hottest)
 {
 	const char *const texts[TOP_CELLS] = {
-		"31933", "198.3", "99.1", "0.0", "512M", "-", "2", "0", "3.11.7", program, where,
+		"31933", "198.3", "99.1", "0.0", "", "512M", "-", "2", "0", "3.11.7", program, where,
 		hottest,
 	};
 	struct top_cells made = { .placed = placed };
@@ -87,6 +87,25 @@ static void test_the_program_at_each_width(void **state)
 	assert_shown(rows, 120, -1, "threads");
 	assert_shown(rows, 0, 1, "--loglevel=ERROR --concurrency 16  root");
 	assert_shown(rows, 0, -1, "hottest line, % of process");
+	free_rows(rows);
+}
+
+/* Only with --async; it stays longer than most numbers. */
+static void test_the_lag_of_event_loops(void **state)
+{
+	struct top_cells rows[2];
+	char *line;
+
+	make_rows(rows, false);
+	line = line_at(rows, 0, -1);
+	assert_null(strstr(line, "loop lag"));
+	free(line);
+	free(rows[1].text[TOP_LAG]);
+	rows[1].text[TOP_LAG] = strdup("0.84 s");
+	assert_shown(rows, 80, -1, "loop lag");
+	assert_shown(rows, 80, 1, "0.84 s");
+	assert_shown(rows, 80, 1, "512M");
+	assert_shown(rows, 0, 1, "0.84 s");
 	free_rows(rows);
 }
 
@@ -243,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_program_at_each_width),
+		cmocka_unit_test(test_the_lag_of_event_loops),
 		cmocka_unit_test(test_the_container_at_each_width),
 		cmocka_unit_test(test_no_line_is_too_long),
 		cmocka_unit_test(test_the_column_of_the_sort_order),
