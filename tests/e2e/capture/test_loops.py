@@ -12,7 +12,7 @@ import pytest
 from interp import cache
 from paths import binary
 from present import need
-from processes import TIMEOUT, kill, ready
+from processes import TIMEOUT, family, kill, ready
 from pypi import PyPI, path_of
 
 PROGRAM = "targets/loops.py"
@@ -100,6 +100,19 @@ def test_a_process_without_a_loop(interpreter):
     with ready(interpreter.command("-c", "import time\nprint('ready', flush=True)\ntime.sleep(10000)")) as process:
         rows, _, _ = window([process.pid], lambda row: True)
     assert rows == {process.pid: None}
+
+
+def test_another_clock(scratch):
+    """A container may have a time namespace, in which CLOCK_MONOTONIC is ten days ahead."""
+    unshare = ["unshare", "--time", "--monotonic", "864000", "--fork", "--kill-child"]
+    if not os.path.exists("/proc/self/ns/time") or subprocess.run([*unshare, "true"], check=False).returncode:
+        pytest.skip("this kernel has no time namespaces")
+    before = time.monotonic()
+    with ready([*unshare, *need("system-3.11").command(Path(scratch) / PROGRAM, "blocked")]) as process:
+        after = time.monotonic()
+        pid = family(process.pid)[-1]
+        rows, began, read = window([pid], counted)
+    judge_blocked(rows[pid], after, began, read, before)
 
 
 @pytest.mark.parametrize("name", ["pyenv-3.11.7", "pyenv-3.13.0"])
