@@ -3,8 +3,9 @@
 """bench_async.py - what --async costs a sample in a task: with it and without it at the same time, by bpf_stats.
 
 No peer beside it: CPython's --async-aware does not attach to a process in another root, and where it starts
-the program itself, its own CPU time cannot be told from the program's. root; needs sid-3.15 (make
-interpreters). ROUNDS, SECONDS: how often and how long.
+the program itself, its own CPU time cannot be told from the program's. root; needs sid-3.15, and
+those of OLD (make interpreters). ROUNDS, SECONDS: how often and how long. With an argument only those of OLD, where
+user space reads who awaits a task: at two rates, with our own CPU time and how many stacks have their chain.
 """
 import json
 import os
@@ -40,6 +41,7 @@ print("ready", flush=True)
 asyncio.run(awaits(int(sys.argv[1])))
 """
 AWAITING = (1, 2, 4, 8, 16)     # tasks that await one another
+OLD = ("pyenv-3.8.18", "pyenv-3.9.18", "pyenv-3.10.13", "system-3.11", "pyenv-3.12.1", "sid-3.13")
 
 
 def tick_of(recording):
@@ -52,10 +54,10 @@ def tick_of(recording):
     return tick.get("run_time_ns", 0), tick.get("run_cnt", 0)
 
 
-def measure(pid, scratch):
-    """ns a sample without and with --async; both record at once, as other load changes both."""
+def measure(pid, scratch, rate=RATE):
+    """ns a sample without and with --async, and the latter's summary; both record at once, as other load changes both."""
     options = [[], ["--async"]]
-    recordings = [Recording(["-p", pid, "-r", RATE, "-o", scratch / f"{i}.tach", "--force", "--json", *o])
+    recordings = [Recording(["-p", pid, "-r", rate, "-o", scratch / f"{i}.tach", "--force", "--json", *o])
                   for i, o in enumerate(options)]
     with recordings[0], recordings[1]:
         for recording in recordings:
@@ -65,27 +67,52 @@ def measure(pid, scratch):
         after = [tick_of(r) for r in recordings]
         summaries = [succeeded(r.stop()).summary for r in recordings]
     hits = [s["samples"] / s["ticks"]["delivered"] for s in summaries]
-    return [(b[0] - a[0]) / (b[1] - a[1]) / hit for a, b, hit in zip(before, after, hits)]
+    return [(b[0] - a[0]) / (b[1] - a[1]) / hit for a, b, hit in zip(before, after, hits)] + summaries[1:]
+
+
+def rounds_of(python, script, depth, scratch, rate=RATE):
+    with subprocess.Popen(python.command(script, depth - 1), stdout=subprocess.PIPE, text=True) as target:
+        try:
+            target.stdout.readline()
+            return [measure(target.pid, scratch, rate) for _ in range(ROUNDS)]
+        finally:
+            target.kill()
+
+
+def medians(rounds):
+    return (statistics.median(r[i] for r in rounds) for i in (0, 1))
+
+
+def by_depth(script, scratch):
+    print(f"{binary()}: ns a sample in a task, median of {ROUNDS}")
+    for depth in AWAITING:
+        without, with_it = medians(rounds_of(need("sid-3.15"), script, depth, scratch))
+        print(f"  {depth:2} awaiting: {without:6.0f} without, {with_it:6.0f} with --async, "
+              f"{with_it - without:+6.0f} ({with_it / without:.2f} times)", flush=True)
+
+
+def by_version(script, scratch):
+    print(f"{binary()}: ns a sample in a task, median of {ROUNDS}; our own CPU time; stacks of tasks with their chain")
+    for name in OLD:
+        for rate in (99, 999):
+            rounds = rounds_of(need(name), script, 1, scratch, rate)
+            without, with_it = medians(rounds)
+            cpu = statistics.median(r[2]["cpu_percent"] for r in rounds)
+            told = [r[2]["async"] for r in rounds]
+            chains = sum(t["stacks"] for t in told)
+            rest = {k: sum(t[k] for t in told) for k in ("async_gone", "async_late")}
+            print(f"  {name:13} {rate:3} Hz: {without:6.0f} without, {with_it:6.0f} with --async "
+                  f"({with_it / without:.2f} times); {cpu:.2f} % of a CPU; {chains} stacks, {rest}", flush=True)
 
 
 def main():
-    python = need("sid-3.15")
     with tempfile.TemporaryDirectory() as directory, bpf_stats():
         scratch = Path(directory)
         script = scratch / "awaiting.py"
         script.write_text(PROGRAM)
-        print(f"{binary()}: ns a sample in a task, median of {ROUNDS}")
-        for depth in AWAITING:
-            with subprocess.Popen(python.command(script, depth - 1), stdout=subprocess.PIPE,
-                                  text=True) as target:
-                try:
-                    target.stdout.readline()
-                    rounds = [measure(target.pid, scratch) for _ in range(ROUNDS)]
-                finally:
-                    target.kill()
-            without, with_it = (statistics.median(r[i] for r in rounds) for i in (0, 1))
-            print(f"  {depth:2} awaiting: {without:6.0f} without, {with_it:6.0f} with --async, "
-                  f"{with_it - without:+6.0f} ({with_it / without:.2f} times)", flush=True)
+        if len(sys.argv) < 2:
+            by_depth(script, scratch)
+        by_version(script, scratch)
 
 
 main()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
 fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
-fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c, fuzz_tasks.c, fuzz_loop_states.c, fuzz_mimalloc.c and
-fuzz_block_look.c.
+fuzz_page_book.c, fuzz_page_content.c, fuzz_pymalloc.c, fuzz_tasks.c, fuzz_coroutines.c, fuzz_loop_states.c,
+fuzz_mimalloc.c and fuzz_block_look.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -356,6 +356,12 @@ def tasks():
                                       for i in range(4 + how))
 
 
+def coroutines():
+    """As tasks(), with a byte for the version, heads and memory everywhere."""
+    for how in range(32):
+        yield bytes([how]) + b"".join(struct.pack("<HI", i * 7 + how, i * 977 + 4096 * (i % 3)) for i in range(how % 5))
+
+
 def loop_states():
     """A byte for the version, one for what is special; then pokes as those of tasks()."""
     for minor in range(8):
@@ -413,6 +419,7 @@ def main(golden):
              "fuzz_native_walk": list(native_walk()),
              "fuzz_page_book": list(page_book()), "fuzz_pymalloc": list(pymalloc()),
              "fuzz_page_content": list(page_content()), "fuzz_tasks": list(tasks()),
+             "fuzz_coroutines": list(coroutines()),
              "fuzz_loop_states": list(loop_states()),
              "fuzz_mimalloc": list(mimalloc()), "fuzz_block_look": list(block_look()),
              "fuzz_image": list(images()), "fuzz_resolver": [

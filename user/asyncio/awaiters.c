@@ -92,6 +92,7 @@ static const struct shape shapes[] = {
 	{ FUNCTION("_chain_future.<locals>._call_check_cancel"), .road = NOBODY },
 	{ FUNCTION("_run_until_complete_cb"), .road = ROOT },
 	{ CYTHON("Loop.run_until_complete.<locals>.done_cb"), .road = ROOT },	/* uvloop */
+	{ CYTHON("run_until_complete.<locals>.done_cb"), .road = ROOT },	/* 0.22 */
 	{ FUNCTION("StreamReaderProtocol.connection_made.<locals>.callback"), .road = NOBODY },
 	/* anyio's task groups, threads and processes */
 	{ FUNCTION("TaskGroup._spawn.<locals>.task_done"), BY_CELL("self", TASK),
@@ -228,6 +229,8 @@ static void add_getters(struct search *s, uint64_t deque)
 	for (i = 0; i < cnt; i++)
 		if (future_kind(s->w, s->h, s->types, items[i]) != FUTURE_NONE)
 			add_future(s, items[i]);
+		else
+			s->out->cut = true;
 }
 
 /* ---- one callback ---- */
@@ -271,6 +274,7 @@ static void arrive(struct search *s, const struct shape *shape, const struct py_
 		   uint64_t obj)
 {
 	enum future_kind kind;
+	uint64_t type;
 
 	if (shape->end == QUEUE) {
 		add_getters(s, obj);
@@ -281,7 +285,9 @@ static void arrive(struct search *s, const struct shape *shape, const struct py_
 		add_task(s, obj);
 	else if (shape->end != TASK && kind != FUTURE_NONE)
 		add_future(s, obj);
-	else if (shape->end != ANY && !py_type_named(s->w, obj, "NoneType"))
+	else if (shape->end == ANY)
+		s->out->cut |= py_pointer(s->w, obj + s->w->head - 8, &type) != 0;
+	else if (!py_type_named(s->w, obj, "NoneType"))
 		add_other(s, c);
 }
 
@@ -304,7 +310,7 @@ static void examine(struct search *s, uint64_t callback)
 	s->out->root |= shape->road == ROOT;
 	if (shape->road == ROOT || shape->road == NOBODY)
 		return;
-	if (follow(s, shape, callback, &c, &obj))
+	if (follow(s, shape, callback, &c, &obj) || (!obj && shape->road != CELL))
 		add_other(s, &c);
 	else if (obj)
 		arrive(s, shape, &c, obj);
@@ -358,6 +364,7 @@ static int examine_future(struct search *s, uint64_t future)
 
 	if (err)
 		return err;
+	s->out->woken |= f.done;
 	if (f.callback0) {
 		s->callbacks++;
 		examine(s, f.callback0);
@@ -380,6 +387,7 @@ int awaiters_read(struct py_walk *w, const struct async_homes *h, struct future_
 
 	*out = (struct awaiters){ 0 };
 	err = examine_future(&s, future);
+	out->woken = false;
 	for (i = 1; !err && i < s.future_cnt && !is_enough(&s); i++)
 		if (examine_future(&s, s.futures[i]))
 			out->cut = true;

@@ -23,6 +23,8 @@ struct awaiters {
 	uint32_t others;	/* callbacks of no known shape */
 	bool cut;		/* a limit was reached, or something was unreadable */
 	bool root;		/* the loop runs until it is done: run_until_complete() */
+	bool woken;		/* a future that was followed is done: the task that awaited it
+				 * will run, or has run without awaiting the others of a gather() */
 	char other[AWAITERS_NAME_BYTES];	/* the first of others: its qualified name, UTF-8 */
 };
 

@@ -18,6 +18,7 @@
 #include "asyncio/awaiters.h"
 #include "asyncio/future.h"
 #include "asyncio/loop_thread.h"
+#include "asyncio/waits_for.h"
 #include "base/time.h"
 #include "cpython/pages.h"
 
@@ -40,7 +41,7 @@ struct walk {
 	struct target_mem mem;		/* the caller's, counted */
 	const struct target_mem *direct;
 	uint32_t reads;
-	struct pages *pages;		/* NULL: no memory for it */
+	struct pages *pages;		/* NULL: all is read directly */
 	struct target_mem cached;
 	uint32_t in_cache;		/* tasks that were read from the pages */
 	struct future_types types;
@@ -70,7 +71,7 @@ static void begin_memory(struct walk *w, const struct target_mem *mem)
 {
 	w->direct = mem;
 	w->mem = (struct target_mem){ read_counted, w };
-	w->pages = malloc(sizeof(*w->pages));
+	w->pages = w->r.at->one ? NULL : malloc(sizeof(*w->pages));
 	w->cached = (struct target_mem){ pages_read, w->pages };
 	w->in_cache = TASKS_A_PAGE_CACHE;
 	py_walk_init(&w->r.walk, &w->mem, &w->r.at->objects, TASK_READS_MAX);
@@ -269,6 +270,8 @@ static void add_task(struct walk *w, uint64_t task)
 	if (w->eager)
 		t.row->flags |= TASK_EAGER;
 	set_thread(w, t.row);
+	if (w->r.at->waits)
+		waits_for_read(&w->r, &t, &t.row->waits);
 	out->row_cnt++;
 	out->frame_cnt += t.row->frame_cnt;
 	out->waiter_cnt += t.row->waiter_cnt;

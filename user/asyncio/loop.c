@@ -358,7 +358,7 @@ static void add_thread(struct loops *l, uint64_t state, uint64_t interp_id, bool
 		return;
 	}
 	if (!l->at->async.valid) {
-		if (loop_of_thread(&l->w, &l->at->l, state, &s.addr))
+		if (loop_of_thread(&l->w, state, &s.addr))
 			s.addr = 0;
 		s.in_task = s.addr && runs_a_task(l, interp_id, s.addr);
 	} else if (!py_pointer(&l->w, state + t->ts_running_loop, &s.addr)) {

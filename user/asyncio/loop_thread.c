@@ -2,11 +2,9 @@
 /*
  * loop_thread.c - see loop_thread.h.
  *
- * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): the dict has the
- * loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
- * Lib/asyncio/base_events.py (run_forever()), Include/cpython/pystate.h (dict, gilstate_counter,
- * async_exc, thread_id: in all of these versions, which tests/e2e/cpython/test_asyncio_layouts.py
- * checks).
+ * Sources, at v3.8.0 ... v3.13.0: Modules/_asynciomodule.c (set_running_loop(): up to 3.12 the dict
+ * has the loop, up to 3.11 in a PyRunningLoopHolder, whose rl_loop comes first),
+ * Lib/asyncio/base_events.py (run_forever()).
  */
 #include "asyncio/loop_thread.h"
 
@@ -16,18 +14,16 @@
 #include "cpython/attributes.h"
 #include "cpython/frames.h"
 
-#define DICT_BEFORE_THREAD_ID 24
 #define THREAD_KEYS_MAX 256
 
-int loop_of_thread(struct py_walk *w, const struct py_layout *l, uint64_t ts, uint64_t *loop)
+int loop_of_thread(struct py_walk *w, uint64_t ts, uint64_t *loop)
 {
 	uint64_t dict, holder = 0;
 	int err;
 
 	if (w->o->ts_running_loop)	/* 3.13 */
 		return py_pointer(w, ts + w->o->ts_running_loop, loop);
-	err = py_pointer(w, ts + l->ts_thread_id - DICT_BEFORE_THREAD_ID, &dict);
-
+	err = py_pointer(w, ts + py_thread_dict(w->o->minor), &dict);
 	if (!err)
 		err = py_dict_value(w, dict, "__asyncio_running_event_loop__", THREAD_KEYS_MAX,
 				    &holder);
@@ -55,7 +51,7 @@ static void read_interp(struct py_walk *w, const struct py_layout *l, uint64_t i
 			return;
 		if (!loops && !next)
 			c->main = ident;
-		if (loops && c->run_cnt < LOOP_THREADS_MAX && !loop_of_thread(w, l, ts, &loop)) {
+		if (loops && c->run_cnt < LOOP_THREADS_MAX && !loop_of_thread(w, ts, &loop)) {
 			c->runs[c->run_cnt].loop = loop;
 			c->runs[c->run_cnt++].ident = ident;
 		}

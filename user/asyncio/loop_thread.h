@@ -46,6 +46,6 @@ const struct loop_thread *loop_thread_of(struct py_walk *w, const struct py_layo
  * The loop that runs in the thread with this PyThreadState, as _asyncio notes it. 0; -ENOENT: none;
  * -errno of py_get().
  */
-int loop_of_thread(struct py_walk *w, const struct py_layout *l, uint64_t ts, uint64_t *loop);
+int loop_of_thread(struct py_walk *w, uint64_t ts, uint64_t *loop);
 
 #endif

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "asyncio/future.h"
+#include "asyncio/waits_for.h"
 #include "base/util.h"
 #include "cpython/code.h"
 
@@ -402,6 +403,8 @@ int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 			break;
 	if (err || !f->is_task)
 		return err ? err : -EBADMSG;
+	if (r->at->waits)
+		waits_for_read(r, &t, &t.row->waits);
 	out->row_cnt++;
 	out->frame_cnt += t.row->frame_cnt;
 	out->waiter_cnt += t.row->waiter_cnt;

@@ -51,6 +51,17 @@ struct task_reader {
 		uint64_t addr;
 		uint32_t id;
 	} codes[TASK_CODES];
+	/* Of waits_for.c: what code objects of asyncio are, and names of what is waited for. */
+	struct {
+		uint64_t code;
+		uint8_t place;
+		bool ours;
+	} places[TASK_CODES];
+	struct {
+		uint64_t obj, code;	/* the caller's */
+		char name[WAITS_NAME_BYTES];
+	} names[TASK_CODES];
+	uint64_t cell_type;
 };
 
 /* The fields of a task that are needed here. */

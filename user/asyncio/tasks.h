@@ -72,6 +72,7 @@ struct task_row {
 	uint8_t flags;			/* enum task_flag */
 	uint32_t tid;			/* of a mixed list: as task_list.tid; else 0 */
 	uint64_t loop;			/* up to 3.13: address of its event loop; 0: unknown */
+	uint64_t order;			/* of trio: the earlier made, the smaller; else 0 */
 	struct task_waits_for waits;	/* if tasks_at.waits was set; else UNKNOWN */
 	char name[TASK_NAME_BYTES];	/* valid UTF-8 without NULs, NUL-terminated */
 };

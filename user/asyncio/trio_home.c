@@ -63,10 +63,14 @@ static bool is_dummy(struct finder *f, uint64_t word, uint64_t dummy)
 static bool search_state(struct finder *f, uint64_t state, uint64_t dummy)
 {
 	uint64_t words[STATE_BYTES / 8];
-	size_t n = object_first_read(state, 256, sizeof(words)) & ~(size_t)7, i;
+	size_t n = sizeof(words), i;
 
-	if (py_get(&f->walk, state, words, n))
-		return false;
+	/* What follows a state may be unmapped. */
+	if (py_get(&f->walk, state, words, n)) {
+		n = object_first_read(state, 256, n) & ~(size_t)7;
+		if (py_get(&f->walk, state, words, n))
+			return false;
+	}
 	for (i = 0; i < n / 8; i++) {
 		if (!is_dummy(f, words[i], dummy))
 			continue;

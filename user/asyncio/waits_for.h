@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * waits_for.h - what a suspended task waits for at the end of its coroutines, on 3.8 and later:
- * asyncio.sleep(), a lock, semaphore, condition, event or queue (with the attribute or variable of
- * the caller that has it, "self.jobs"), a socket with its descriptor.
+ * asyncio.sleep(), a lock, semaphore, condition, event, barrier or queue, with the variable or
+ * attribute of the caller that has it ("self.jobs"), a socket with its descriptor, a subprocess.
+ *
+ * It is told by asyncio's own coroutines: the outermost of those at the chain's inner end.
  */
 #ifndef TACHBPF_ASYNCIO_WAITS_FOR_H
 #define TACHBPF_ASYNCIO_WAITS_FOR_H
 
-#include "cpython/frames.h"
-#include "asyncio/tasks.h"
+#include "asyncio/task_read.h"
 
-/*
- * frames: the task's coroutines, innermost first. Sets *out; kind WAITS_UNKNOWN if it is none of
- * these. Makes at most 200 reads.
- */
-void waits_for_read(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frames,
-		    uint32_t cnt, struct task_waits_for *out);
+/* Limits: asyncio's own coroutines that are examined; entries of a dict that are searched. */
+#define WAITS_FRAMES_MAX 8
+#define WAITS_ENTRIES_MAX 512
+
+/* Sets *out; kind WAITS_UNKNOWN if it is none of these. t: as read by task_coros_read(). */
+void waits_for_read(struct task_reader *r, const struct task_read *t, struct task_waits_for *out);
+
+/* Its kind in words: "Lock", "room in Queue", "a socket"; "": unknown. */
+const char *waits_for_word(uint8_t kind);
 
 #endif

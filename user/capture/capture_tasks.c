@@ -103,7 +103,7 @@ static int take_task_wait(void *ctx, const struct task_wait *wait)
 	weight = k->w->rest_ns / k->interval_ns;
 	k->w->rest_ns %= k->interval_ns;
 	return process_waiting_task(k->p, wait->tid, wait->interp_id, wait->frames,
-				    wait->frame_cnt, k->time_ns, weight);
+				    wait->frame_cnt, wait->waits, k->time_ns, weight);
 }
 
 static void walk_tasks(struct capture *s, struct tracked *t)

@@ -52,6 +52,7 @@ struct task_sampler *task_sampler_new(const struct task_source *source, pid_t tg
 		s->source = source;
 		s->tgid = tgid;
 		s->at = *at;
+		s->at.waits = 1;
 	}
 	return s;
 }
@@ -302,7 +303,8 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 		s->stats.waits++;
 		s->stats.cut += c.cut;
 		err = wait(ctx, &(struct task_wait){ l->list.mixed ? r->tid : l->list.tid,
-						     l->list.interp_id, ns, c.frames, c.cnt });
+						     l->list.interp_id, ns, c.frames, c.cnt,
+						     &r->waits });
 	}
 	return err;
 }

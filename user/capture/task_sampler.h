@@ -36,6 +36,7 @@ struct task_wait {
 	uint64_t ns;			/* time that it stands for */
 	const struct raw_frame *frames;	/* innermost first */
 	uint32_t frame_cnt;
+	const struct task_waits_for *waits;
 };
 
 struct task_sampler_stats {

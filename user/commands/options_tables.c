@@ -276,7 +276,7 @@ const struct setting options_record[] = {
 	  "servers (default: DEBUGINFOD_URLS); they are sent the build IDs of libraries",
 	  &type_debuginfod, AT(record.capture.debug_urls) },
 	{ 0, "async", NULL, HOW, "asyncio: show who awaits the task instead of the event loop "
-	  "(3.14+)", FLAG(record.capture.async) },
+	  "(3.8+)", FLAG(record.capture.async) },
 	{ 0, "task-names", NULL, HOW, "--async: include the names that the program "
 	  "gave its tasks", FLAG(record.capture.task_names) },
 	{ 'r', "rate", "RATE", HOW, "samples per second and CPU: 99, 999, 10khz (default: 99 "

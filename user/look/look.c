@@ -151,7 +151,7 @@ static int find_asyncio(struct process *p, struct tasks_at *at)
 
 	*at = (struct tasks_at){
 		.l = process_image(p)->layout, .objects = process_image(p)->objects,
-		.interps = process_interps(p),
+		.interps = process_interps(p), .homes = { .musl = process_has_musl(p) },
 	};
 	if (!at->interps)
 		return -ENOENT;

@@ -25,7 +25,9 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
 	if (err)
 		return err;
-	err = look_tasks_name(p, t);
+	err = task_set_sort(&t->set);
+	if (!err)
+		err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);
 	return err;

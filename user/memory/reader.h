@@ -58,8 +58,8 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 
 /*
  * async_homes_find() of a process, in the reader: some ms if it has thousands of modules. Of *at,
- * l, objects, interps and homes.musl are used. Its -errno, or -EBUSY: try again later; then *out
- * is 0.
+ * l, objects, interps and homes.musl are used; out may be &at->homes. Its -errno, or -EBUSY: try
+ * again later; then *out is 0.
  */
 int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 		       struct async_homes *out);

@@ -9,6 +9,9 @@
 #include "base/u64map.h"
 #include "memory/remote_mem.h"
 
+/* Limit on batches of a sparse set without a task: each has read for some ms, or 60,000 slots. */
+#define EMPTY_BATCHES_MAX 1024
+
 const struct task_source task_source_remote = { remote_task_lists, remote_tasks };
 
 /* Private part of a set. */
@@ -101,7 +104,7 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 		.tid = list->mixed ? r->tid : list->tid,
 		.running = list->mixed ? r->flags & TASK_RUNS : list->running == r->addr,
 		.main_thread = list->mixed ? r->flags & TASK_OF_MAIN : list->main,
-		.flags = r->flags, .loop = r->loop, .waits = r->waits,
+		.flags = r->flags, .order = r->order, .loop = r->loop, .waits = r->waits,
 	};
 	s->cnt++;
 	copy_parts(s, b, r, t);
@@ -135,6 +138,7 @@ static int take_list(struct walk *w, const struct task_list *list, const struct 
 static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
+	uint32_t empty = 0;
 	size_t met = 0;
 	bool on;
 	int err;
@@ -156,7 +160,8 @@ static int round_of(struct walk *w, const struct task_list *list)
 		if (w->set->cut && w->set->cnt == TASKS_MAX)
 			return TASKS_DONE;
 		/* A set may have no task between two slots, but then it goes on. */
-		on = b->row_cnt || (list->mixed && b->next > w->at.node);
+		on = b->row_cnt || (list->mixed && b->next > w->at.node &&
+				    ++empty <= EMPTY_BATCHES_MAX);
 		w->at.node = b->next;
 		/* No list is this long: it never ends. */
 		if (!on || met > 2 * w->set->cnt)
@@ -235,4 +240,28 @@ uint32_t task_set_find(const struct task_set *set, uint64_t addr)
 	const struct own *own = set->own;
 
 	return (uint32_t)(uintptr_t)u64map_get(&own->numbers, addr) - 1;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+int task_set_sort(struct task_set *set)
+{
+	struct own *own = set->own;
+	size_t i;
+	int err = 0;
+
+	if (set->cnt)
+		qsort(set->tasks, set->cnt, sizeof(*set->tasks), by_order);
+	u64map_free(&own->numbers);
+	for (i = 0; !err && i < set->cnt; i++)
+		if (u64map_put(&own->numbers, set->tasks[i].addr, (void *)(uintptr_t)(i + 1)))
+			err = -ENOMEM;
+	return err;
 }

@@ -33,6 +33,7 @@ struct task {
 	uint32_t tid;			/* as struct task_list */
 	uint32_t frame_at, frame_cnt;	/* in frames[], outermost coroutine first */
 	uint32_t waiter_at, waiter_cnt;	/* in waiters[] */
+	uint64_t order;			/* as struct task_row */
 	bool running;			/* its thread runs it now */
 	bool main_thread;
 	bool cycle;			/* it awaits itself, through others: task_tree_new() */
@@ -69,6 +70,9 @@ extern const struct task_source task_source_remote;	/* remote_mem.h */
 int task_walk(const struct task_source *source, pid_t tgid, const struct tasks_at *at,
 	      struct task_set *out);
 void task_set_free(struct task_set *set);
+
+/* Sort the tasks by their order. 0 or -ENOMEM: then the set can only be freed. */
+int task_set_sort(struct task_set *set);
 
 /* The index of the task at this address; UINT32_MAX: it is in no list. */
 uint32_t task_set_find(const struct task_set *set, uint64_t addr);

@@ -347,7 +347,7 @@ static void json_row(void *ctx, const struct row *row)
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
 	if (w->r->args.async)
-		async_json(j, &s->async, false);
+		async_json(j, &s->async, NULL, false);
 	if (w->r->args.mode->memory)
 		memory_json_process(j, &row->memory);
 	json_row_losses(j, row);
@@ -497,7 +497,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	if (r->args.features & FEATURE_NATIVE)
 		native_json(&j, &t.native, c);
 	if (r->args.async)
-		async_json(&j, &t.async, true);
+		async_json(&j, &t.async, c->async_others, true);
 	if (r->args.mode->memory)
 		memory_json(&j, &t.memory, &r->args.memory);
 	json_events(&j, r, c);

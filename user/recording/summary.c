@@ -334,7 +334,7 @@ static void print_all(const struct recording *r, const struct capture_counts *c,
 	if (r->args.features & FEATURE_NATIVE)
 		native_print(&t->native, c, t->frames, out);
 	if (r->args.async)
-		async_print(&t->async, out);
+		async_print(&t->async, c->async_others, out);
 	print_remarks(r, c, t, out);
 	print_cost(&c->cost, out);
 	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",

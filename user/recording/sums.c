@@ -268,7 +268,21 @@ static uint64_t async_stats_stacks(const struct async_stats *s)
 	return s->shown + s->eager + async_stats_kept(s);
 }
 
-void async_json(struct json *j, const struct async_stats *s, bool all)
+/* What the callbacks are called that may be awaiters'. */
+static void others_json(struct json *j, const struct async_others *others)
+{
+	uint32_t i;
+
+	json_object(j, "async_other_names");
+	for (i = 0; others && i < others->cnt; i++)
+		json_uint(j, others->other[i].name, others->other[i].cnt);
+	json_object_end(j);
+	if (others && others->rest)
+		json_uint(j, "async_other_rest", others->rest);
+}
+
+void async_json(struct json *j, const struct async_stats *s, const struct async_others *others,
+		bool all)
 {
 	int i;
 
@@ -281,10 +295,25 @@ void async_json(struct json *j, const struct async_stats *s, bool all)
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (all || s->ends[i])
 			json_uint(j, async_ends[i].key, s->ends[i]);
+	if (all)
+		others_json(j, others);
 	json_object_end(j);
 }
 
-void async_print(const struct async_stats *s, FILE *out)
+static void others_print(const struct async_others *others, FILE *out)
+{
+	char name[4 * ASYNC_OTHER_BYTES];
+	uint32_t i;
+
+	for (i = 0; others && i < others->cnt; i++)
+		summary_cause(out, others->other[i].cnt,
+			      escape_text(others->other[i].name, strlen(others->other[i].name),
+					  name, sizeof(name)));
+	if (others && others->rest)
+		summary_cause(out, others->rest, "(further names)");
+}
+
+void async_print(const struct async_stats *s, const struct async_others *others, FILE *out)
 {
 	uint64_t stacks = async_stats_stacks(s);
 	int i;
@@ -296,6 +325,8 @@ void async_print(const struct async_stats *s, FILE *out)
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], async_ends[i].text);
+	if (s->ends[ASYNC_SHAPE])
+		others_print(others, out);
 	summary_remark_any(out, "eager tasks", s->eager,
 			   "stacks of tasks that run in their creator");
 	summary_remark_any(out, "several awaiters", s->several, "stacks that show the first one");

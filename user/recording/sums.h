@@ -14,6 +14,7 @@
 #include "bpf/abi_native.h"
 #include "model/event.h"
 
+struct async_others;
 struct async_stats;
 struct capture_counts;
 struct json;
@@ -85,11 +86,13 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 void async_stats_add(struct async_stats *sum, const struct async_stats *s);
 
 /*
- * Writes the member "async" of session.json's outermost object, or of a process. all: with zeros.
+ * Writes the member "async" of session.json's outermost object, or of a process. all: with zeros,
+ * and the names in others, which may be NULL.
  */
-void async_json(struct json *j, const struct async_stats *s, bool all);
+void async_json(struct json *j, const struct async_stats *s, const struct async_others *others,
+		bool all);
 /* Prints lines of the summary. */
-void async_print(const struct async_stats *s, FILE *out);
+void async_print(const struct async_stats *s, const struct async_others *others, FILE *out);
 
 /* ---- memory ---- */
 

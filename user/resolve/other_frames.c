@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "asyncio/tasks.h"
 #include "base/util.h"
 #include "host/held_by.h"
 #include "host/kallsyms.h"
@@ -176,6 +177,17 @@ int other_frame_of_task(struct other_frames *o, const char *name, size_t len, ui
 	escape_text(name, len, escaped, sizeof(escaped));
 	snprintf(text, sizeof(text), "<task %s>", escaped);
 	return limited_frame(o, &o->task_names, NAMES_MAX, text, "<task>", id);
+}
+
+int other_frame_of_task_wait(struct other_frames *o, const char *word, const char *name,
+			     uint32_t *id)
+{
+	char escaped[4 * WAITS_NAME_BYTES], rest[64], text[sizeof(rest) + sizeof(escaped)];
+
+	escape_text(name, strlen(name), escaped, sizeof(escaped));
+	snprintf(rest, sizeof(rest), "<waiting for %s>", word);
+	snprintf(text, sizeof(text), "<waiting for %s %s>", word, escaped);
+	return limited_frame(o, &o->task_waits, NAMES_MAX, *name ? text : rest, rest, id);
 }
 
 uint32_t other_frames_first_of_kernel(const struct other_frames *o, const struct raw_extra *x)

@@ -36,6 +36,7 @@ struct other_frames {
 	uint32_t holders;		/* holders of stopped threads that have a frame */
 	uint32_t interps;		/* interpreters that have a frame */
 	uint32_t gaps;			/* lengths of gaps that have a frame */
+	uint32_t task_waits;		/* what tasks wait for that has a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -76,6 +77,14 @@ int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint3
  * len bytes of UTF-8, which may include control characters.
  */
 int other_frame_of_task(struct other_frames *o, const char *name, size_t len, uint32_t *id);
+
+/*
+ * Text: "<waiting for Lock self.lock>", what an asyncio task waits for (asyncio/waits_for.h), or
+ * without its name after the first 256 of a process. word: waits_for_word(); name: UTF-8, may be
+ * "".
+ */
+int other_frame_of_task_wait(struct other_frames *o, const char *word, const char *name,
+			     uint32_t *id);
 
 /*
  * Returns the index of the first of x's kernel frames to show: those before it lead from the

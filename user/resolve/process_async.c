@@ -42,6 +42,19 @@ struct loop_function {
 	const char *file, *func;	/* the end of the file's path; NULL: any function in it */
 };
 
+/* Returns true if the frame is of this function; func NULL: of any one in such a file. */
+static bool is_frame(const struct process *p, uint32_t id, const char *file_end, const char *func)
+{
+	const struct profile_tables *tables = intern_tables(p->in);
+	const struct frame *f = &tables->frames[id];
+	const struct string_ref *file = &tables->strings[f->file];
+	const struct string_ref *name = &tables->strings[f->func];
+	size_t end = strlen(file_end);
+
+	return file->len >= end && !memcmp(file->data + file->len - end, file_end, end) &&
+	       (!func || (name->len == strlen(func) && !memcmp(name->data, func, name->len)));
+}
+
 /*
  * Returns true if the frame with this id runs tasks, judging by its place in the standard library.
  */
@@ -53,21 +66,13 @@ static bool is_loop(const struct process *p, uint32_t id)
 		{ "/asyncio/base_events.py", "BaseEventLoop.run_forever" },
 		{ "/asyncio/base_events.py", "BaseEventLoop.run_until_complete" },
 		{ "/asyncio/runners.py", NULL },
+		{ "/asyncio/tasks.py", "Task.__step" },		/* without _asyncio */
 	};
-	const struct profile_tables *tables = intern_tables(p->in);
-	const struct frame *f = &tables->frames[id];
-	const struct string_ref *file = &tables->strings[f->file];
-	const struct string_ref *func = &tables->strings[f->func];
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(loop); i++) {
-		size_t end = strlen(loop[i].file);
-
-		if (file->len >= end && !memcmp(file->data + file->len - end, loop[i].file, end) &&
-		    (!loop[i].func || (func->len == strlen(loop[i].func) &&
-				       !memcmp(func->data, loop[i].func, func->len))))
+	for (i = 0; i < ARRAY_SIZE(loop); i++)
+		if (is_frame(p, id, loop[i].file, loop[i].func))
 			return true;
-	}
 	return false;
 }
 
@@ -92,6 +97,10 @@ static bool is_run_by_loop(const struct process *p, const struct thread *t,
 	const uint32_t *ids = t->ids_end - raw->nframes;
 	uint32_t outside = t->async->raw.at + 1, i;
 
+	/* Without _asyncio the loop calls Task.__step(), and that this; so does an eager start. */
+	if (outside < raw->nframes && is_frame(p, ids[outside], "/asyncio/tasks.py",
+					       "Task.__step_run_and_handle_result"))
+		outside++;
 	if (outside == raw->nframes || p->args.image->minor < 12 || is_loop(p, ids[outside]))
 		return true;
 	for (i = outside; i < raw->nframes; i++)

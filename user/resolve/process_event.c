@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "asyncio/waits_for.h"
 #include "base/util.h"
 #include "model/thread_names.h"
 #include "model/trace_context.h"
@@ -426,10 +427,10 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 /* ---- waiting tasks ---- */
 
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
-			 const struct raw_frame *frames, uint32_t cnt, uint64_t time_ns,
-			 uint64_t weight)
+			 const struct raw_frame *frames, uint32_t cnt,
+			 const struct task_waits_for *waits, uint64_t time_ns, uint64_t weight)
 {
-	uint32_t ids[EVENT_MAX_FRAMES], i;
+	uint32_t ids[EVENT_MAX_FRAMES], i, n = 0;
 	struct event ev = {
 		.time_us = time_ns / US_NS, .thread_id = process_tasks_tid(tid),
 		.interp_id = (uint32_t)interp_id, .weight = weight, .frames = ids,
@@ -438,11 +439,15 @@ int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 
 	if (!weight)
 		return 0;
-	for (i = 0; !err && i < cnt && i < EVENT_MAX_FRAMES; i++)
-		err = symbolizer_frame(p->sym, &frames[i], &ids[i]);
+	/* asyncio.sleep() has a frame of its own. */
+	if (waits && waits->kind != WAITS_UNKNOWN && waits->kind != WAITS_SLEEP)
+		err = other_frame_of_task_wait(&p->others, waits_for_word(waits->kind),
+					       waits->name, &ids[n++]);
+	for (i = 0; !err && i < cnt && n < EVENT_MAX_FRAMES; i++)
+		err = symbolizer_frame(p->sym, &frames[i], &ids[n++]);
 	if (err)
 		return process_without_memory(p, (uint32_t)ev.thread_id, err);
-	ev.nframes = i;
+	ev.nframes = n;
 	if (!thread_names_find(p->names, (uint32_t)ev.thread_id))
 		process_rename(p, (uint32_t)ev.thread_id, TASKS_THREAD_NAME);
 	p->stats.frames += ev.nframes * process_samples_in(p, &ev);

@@ -66,6 +66,8 @@ int main(void)
 	OFF("type", PyObject, ob_type);
 	OFF("tp_name", PyTypeObject, tp_name);
 	OFF("tp_flags", PyTypeObject, tp_flags);
+	OFF("tp_mro", PyTypeObject, tp_mro);
+	OFF("ref_object", PyWeakReference, wr_object);
 	OFF("tuple_items", PyTupleObject, ob_item);
 	OFF("list_items", PyListObject, ob_item);
 	OFF("set_used", PySetObject, used);

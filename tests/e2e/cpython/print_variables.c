@@ -45,6 +45,8 @@ int main(int argc, char **argv)
 	PRINT("type", w.head - 8);
 	PRINT("tp_name", w.head + 8);
 	PRINT("tp_flags", w.head + 152);
+	PRINT("tp_mro", w.head + PY_TYPE_MRO);
+	PRINT("ref_object", w.head);
 	PRINT("tuple_items", py_tuple_items(&w, 0));
 	PRINT("list_items", w.head + 8);
 	PRINT("set_used", w.head + 8);

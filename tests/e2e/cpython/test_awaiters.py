@@ -57,9 +57,18 @@ def answer(known, read):
                   numbers(read_codes), other)
 
 
+def lines_until_ready(target):
+    lines = []
+    for line in target.stdout:
+        if line == "ready\n":
+            return lines
+        lines.append(line.rstrip("\n"))
+    raise AssertionError(f"the program ended after {lines}")
+
+
 def ask(read_awaiters, python, target):
     """The answers of a target that stands still."""
-    types, *tasks = iter(lambda: target.stdout.readline().rstrip("\n"), "ready")
+    types, *tasks = lines_until_ready(target)
     addresses = "\n".join(line.split(" ")[1] for line in tasks)
     for image in python.images:
         run = subprocess.run([str(read_awaiters), str(target.pid), image, *types.split()], input=addresses,

@@ -57,7 +57,8 @@ def provide(scratch):
     kept = path_of("greenlet")
     for name in os.listdir(kept) if os.path.isdir(kept) else ():
         if not name.endswith(".new"):
-            shutil.copytree(os.path.join(kept, name), scratch / ("greenlet-" + name))
+            shutil.copytree(os.path.join(kept, name), scratch / ("greenlet-" + name),
+                            dirs_exist_ok=True)
 
 
 if __name__ == "__main__":

@@ -159,12 +159,11 @@ def codes(task):
     """The code objects of a task's coroutines, the outermost first; a future in Python is a generator."""
     coro, found = task.get_coro(), []
     while coro is not None:
-        if hasattr(coro, "cr_code"):
-            found.append(coro.cr_code)
-            coro = coro.cr_await
-        elif hasattr(coro, "ag_code"):
-            found.append(coro.ag_code)
-            coro = coro.ag_await
+        for kind, awaits_what in ("cr", "cr_await"), ("ag", "ag_await"), ("gi", "gi_yieldfrom"):
+            if hasattr(coro, kind + "_code"):
+                found.append(getattr(coro, kind + "_code"))
+                coro = getattr(coro, awaits_what)
+                break
         else:
             coro = STEPS.get(type(coro).__name__)
     return found

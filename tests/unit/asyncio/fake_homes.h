@@ -250,7 +250,7 @@ static inline void fake_home_thread(struct fake_homes *f)
 	uint64_t ident = fake_take(&f->t, 1024);
 
 	fake_poke(&f->t, ident + PTHREAD_GLIBC_TID, FAKE_TID, 4);
-	f->thread = fake_take(&f->t, 128);
+	f->thread = fake_take(&f->t, 512);
 	fake_put(f, f->thread + f->at.l.ts_thread_id, ident);
 	fake_put(f, f->interp + f->at.l.interp_threads_head, f->thread);
 	f->loop = fake_instance(&f->t, &f->types, "Loop", "_thread_id",
@@ -277,6 +277,7 @@ static inline bool fake_homes_make(struct fake_homes *f, unsigned int minor, boo
 	f->target = (struct target_mem){ fake_homes_read, f };
 	f->pure = pure;
 	f->at.objects = f->t.at.objects;
+	f->at.objects.ts_running_loop = minor == 13 ? 256 : 0;
 	f->at.l = (struct py_layout){ .interp_next = 8, .interp_id = 16, .interp_threads_head = 24,
 				      .interp_threads_main = ABI_NO_OFF32, .ts_next = 8,
 				      .ts_thread_id = 64 };

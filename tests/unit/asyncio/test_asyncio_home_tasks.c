@@ -147,11 +147,15 @@ static void test_threads(void **state)
 		fake_named_task(&f, 1, "one");
 		assert_true(!read_one()->tid && !batch.rows[0].flags);
 		keys = fake_keys(&f.t, false);
-		fake_put(&f, f.thread + f.at.l.ts_thread_id - 24, fake_dict(&f.t, keys, 0));
+		fake_put(&f, f.thread + py_thread_dict(minor), fake_dict(&f.t, keys, 0));
 		holder = fake_object(&f.t, f.types.thing, 16);
 		fake_put(&f, holder + f.t.head, uvloop);
-		fake_add(&f.t, keys, fake_str(&f.t, &f.types, "__asyncio_running_event_loop__"),
-			 minor < 12 ? holder : uvloop);
+		if (minor == 13)
+			fake_put(&f, f.thread + f.at.objects.ts_running_loop, uvloop);
+		else
+			fake_add(&f.t, keys, fake_str(&f.t, &f.types,
+						      "__asyncio_running_event_loop__"),
+				 minor < 12 ? holder : uvloop);
 		assert_int_equal(read_one()->tid, FAKE_TID);
 		assert_int_equal(batch.rows[0].flags, TASK_OF_MAIN);
 		fake_put(&f, f.thread + f.at.l.ts_next, f.thread);	/* a circle */

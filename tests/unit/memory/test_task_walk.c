@@ -18,8 +18,9 @@ static struct {
 	uint32_t lost;		/* so many rounds lose their way, */
 	uint32_t lost_at;	/* after so many tasks */
 	uint32_t reads;		/* that a batch takes */
+	uint32_t sparse;	/* so many batches have no task */
 	int err, lists_err;
-	uint8_t cut;
+	uint8_t cut, mixed;
 } fake;
 
 static struct task_lists lists;
@@ -31,7 +32,8 @@ static int read_lists(pid_t tgid, const struct tasks_at *at, const struct task_l
 {
 	lists = (struct task_lists){
 		.cnt = 1, .cut = fake.cut,
-		.list = { { .head = 1u << 30, .running = 3, .tid = 7, .main = 1 } },
+		.list = { { .head = 1u << 30, .running = 3, .tid = 7, .main = 1,
+			    .mixed = fake.mixed } },
 	};
 	*out = &lists;
 	return fake.lists_err;
@@ -44,6 +46,8 @@ static void add(uint32_t i)
 	*r = (struct task_row){
 		.addr = i + 1, .frame_at = batch.frame_cnt, .frame_cnt = fake.frames,
 		.waiter_at = batch.waiter_cnt, .waiter_cnt = fake.waiters,
+		.tid = i % 3, .flags = i % 5 ? 0 : TASK_RUNS | TASK_OF_MAIN, .loop = i + 9,
+		.waits = { .kind = WAITS_SOCKET, .fd = (int32_t)i },
 	};
 	snprintf(r->name, sizeof(r->name), "Task-%u", i);
 	batch.frame_cnt += fake.frames;
@@ -52,7 +56,7 @@ static void add(uint32_t i)
 
 static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out)
 {
-	uint32_t i = at->node ? (uint32_t)at->node - 1 : 0;
+	uint32_t i = at->node ? (uint32_t)at->node - 1 - fake.sparse : 0;
 
 	calls++;
 	memset(batch.rows, 0, sizeof(batch.rows));
@@ -60,6 +64,10 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 	batch.end = TASKS_MORE;
 	batch.reads = fake.reads;
 	*out = &batch;
+	if (calls <= fake.sparse) {
+		batch.next = 1 + calls;
+		return 0;
+	}
 	while (batch.row_cnt < TASKS_BATCH && i < fake.cnt &&
 	       batch.frame_cnt + fake.frames <= TASKS_BATCH_FRAMES &&
 	       batch.waiter_cnt + fake.waiters <= TASKS_BATCH_WAITERS) {
@@ -72,7 +80,7 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 		if (i == fake.cnt && fake.ring)
 			i = fake.ring;
 	}
-	batch.next = i + 1;
+	batch.next = i + 1 + fake.sparse;
 	if (i == fake.cnt)
 		batch.end = TASKS_DONE;
 	return fake.err;
@@ -111,6 +119,53 @@ static void test_all(void **state)
 	}
 	assert_string_equal(set.tasks[1999].name, "Task-1999");
 	assert_int_equal(task_set_find(&set, 2001), UINT32_MAX);
+	task_set_free(&set);
+}
+
+/* Rows of a list of several threads say which, and all say what is copied. */
+static void test_mixed(void **state)
+{
+	uint32_t i;
+
+	begin(700);
+	fake.mixed = 1;
+	assert_int_equal(walk(), 0);
+	assert_int_equal(set.cnt, 700);
+	for (i = 0; i < 700; i++) {
+		const struct task *t = &set.tasks[i];
+
+		assert_int_equal(t->tid, i % 3);
+		assert_true(t->running == !(i % 5) && t->main_thread == !(i % 5));
+		assert_true(t->loop == i + 9 && t->waits.kind == WAITS_SOCKET);
+		assert_int_equal(t->waits.fd, i);
+	}
+	task_set_free(&set);
+	/* In other lists a row's tid and flags do not say that. */
+	fake.mixed = 0;
+	assert_int_equal(walk(), 0);
+	for (i = 0; i < 700; i++)
+		assert_true(set.tasks[i].tid == 7 && set.tasks[i].running == (i == 2) &&
+			    set.tasks[i].main_thread && set.tasks[i].loop == i + 9);
+	task_set_free(&set);
+}
+
+/* A set may have no task in many slots, but not for ever. */
+static void test_sparse(void **state)
+{
+	begin(700);
+	fake.mixed = 1;
+	fake.sparse = 500;
+	assert_int_equal(walk(), 0);
+	assert_true(set.cnt == 700 && !set.changed && calls == 502);
+	task_set_free(&set);
+	fake.sparse = UINT32_MAX;
+	assert_int_equal(walk(), 0);
+	assert_true(set.cnt == 0 && set.changed && calls < 20000);
+	task_set_free(&set);
+	/* Other lists are never empty, and go on. */
+	fake.mixed = 0;
+	assert_int_equal(walk(), 0);
+	assert_true(set.cnt == 0 && set.changed && calls == 1 + TASKS_AGAIN);
 	task_set_free(&set);
 }
 
@@ -199,7 +254,9 @@ static void test_cut_and_unreadable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all), cmocka_unit_test(test_none),
+		cmocka_unit_test(test_all), cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_sparse),
+		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_again), cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_too_many), cmocka_unit_test(test_too_many_reads),
 		cmocka_unit_test(test_cut_and_unreadable),

@@ -25,21 +25,21 @@ static void test_sums(void **state)
 }
 
 /* What async_print() writes, to be freed. */
-static char *printed(const struct async_stats *s)
+static char *printed(const struct async_stats *s, const struct async_others *others)
 {
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	assert_non_null(out);
-	async_print(s, out);
+	async_print(s, others, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
 }
 
 static void test_summary(void **state)
 {
-	char *text = printed(&some);
+	char *text = printed(&some, NULL);
 
 	assert_non_null(strstr(text, "in asyncio tasks"));
 	assert_non_null(strstr(text, "105"));
@@ -49,9 +49,39 @@ static void test_summary(void **state)
 	assert_non_null(strstr(text, "show the first one"));
 	assert_null(strstr(text, "could not be read"));
 	free(text);
-	text = printed(&(struct async_stats){ .shown = 1 });
+	text = printed(&(struct async_stats){ .shown = 1 }, NULL);
 	assert_null(strstr(text, "eager"));
 	assert_null(strstr(text, "several"));
+	free(text);
+}
+
+/* Callbacks that may be awaiters' have their names, which the program has chosen. */
+static void test_others(void **state)
+{
+	static const struct async_stats s = { .shown = 9, .ends = { [ASYNC_SHAPE] = 6 } };
+	static const struct async_others others = {
+		.cnt = 2, .rest = 1, .other = { { "Waker.\033[31mwake", 3 }, { "others", 2 } },
+	};
+	char *text = printed(&s, &others);
+	struct json j;
+	size_t len;
+	FILE *out;
+
+	assert_non_null(strstr(text, "3  Waker."));
+	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "2  others\n"));
+	assert_non_null(strstr(text, "1  (further names)"));
+	free(text);
+	out = open_memstream(&text, &len);
+	assert_non_null(out);
+	json_start(&j, out, false);
+	json_object(&j, NULL);
+	async_json(&j, &s, &others, true);
+	json_object_end(&j);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "\"async_other\":6"));
+	assert_non_null(strstr(text, "\"async_other_names\":{\"Waker.\\u001b[31mwake\":3,"
+				     "\"others\":2},\"async_other_rest\":1"));
 	free(text);
 }
 
@@ -60,6 +90,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,15 +106,19 @@ static void test_nobody(void **state)
 	static const struct {
 		const char *file, *name;
 		bool loop;
+		uint8_t flags;
 	} outside[] = {
-		{ "/usr/lib/python3.14/asyncio/events.py", "Handle._run", true },
-		{ "/usr/lib/python3.14/asyncio/runners.py", "Runner.run", true },
-		{ "/x/asyncio/base_events.py", "BaseEventLoop.run_until_complete", true },
-		{ "/x/asyncio/base_events.py", "BaseEventLoop.create_task", false },
-		{ "/x/asyncio/tasks.py", "create_eager_task_factory.<locals>.factory", false },
-		{ "/x/myasyncio/events.py", "Handle._run", false },
-		{ "/x/asyncio/events.py", "Handle._runs", false },
-		{ "s.py", "Handle._run", false },
+		{ "/usr/lib/python3.14/asyncio/events.py", "Handle._run", true, 0 },
+		{ "/usr/lib/python3.14/asyncio/runners.py", "Runner.run", true, 0 },
+		{ "/x/asyncio/base_events.py", "BaseEventLoop.run_until_complete", true, 0 },
+		{ "/x/asyncio/base_events.py", "BaseEventLoop.create_task", false, 0 },
+		{ "/x/asyncio/tasks.py", "create_eager_task_factory.<locals>.factory", false, 0 },
+		{ "/x/asyncio/events.py", "Handle._runs", false, 0 },
+		/* No function of asyncio is outside: uvloop, unless that is in a coroutine. */
+		{ "/x/myasyncio/events.py", "Handle._run", true, 0 },
+		{ "/x/myasyncio/events.py", "Handle._run", false, ASYNC_INSIDE },
+		{ "s.py", "main", true, 0 },
+		{ "s.py", "main", false, ASYNC_INSIDE },
 	};
 	struct event ev;
 	size_t i;
@@ -124,12 +128,22 @@ static void test_nobody(void **state)
 		call(4, outside[i].file, outside[i].name);
 		stack(7, 5, 1);
 		awaited_by_nobody(2);
+		async.flags = outside[i].flags;
 		ev = take_both();
 		assert_int_equal(ev.nframes, outside[i].loop ? 3 : 5);
 		assert_int_equal(stats_now().async.shown, outside[i].loop);
 		assert_int_equal(stats_now().async.eager, !outside[i].loop);
 		end();
 	}
+	/* uvloop, but its function was called by asyncio: an eager task. */
+	begin_async();
+	call(4, "s.py", "main");
+	call(5, "/x/asyncio/events.py", "Handle._run");
+	stack(7, 5, 1);
+	awaited_by_nobody(2);
+	take_both();
+	assert_int_equal(stats_now().async.eager, 1);
+	end();
 	/* The task's frame is the thread's first: a loop in machine code that C code runs. */
 	begin_async();
 	stack(7, 3, 1);

@@ -15,7 +15,7 @@ static void wait_at(uint32_t first, uint32_t cnt, uint64_t time_ns, uint64_t wei
 
 	for (i = 0; i < cnt; i++)
 		frames[i] = fake_frame(&fake, first + i, 2 * ((first + i) % 60));
-	assert_int_equal(process_waiting_task(p, 7, 0, frames, cnt, time_ns, weight), 0);
+	assert_int_equal(process_waiting_task(p, 7, 0, frames, cnt, NULL, time_ns, weight), 0);
 }
 
 static void test_event(void **state)
