@@ -192,6 +192,14 @@ const struct py_code_layout *py_code_layout(uint8_t minor)
 	return row;
 }
 
+/* v3.8.0 ... v3.13.0, Include/cpython/pystate.h; tests/e2e/cpython/test_layouts.py compares. */
+uint16_t py_thread_dict(uint8_t minor)
+{
+	static const uint16_t at[] = { 152, 152, 152, 128, 112, 128 };
+
+	return minor >= 8 && minor - 8u < ARRAY_SIZE(at) ? at[minor - 8] : 0;
+}
+
 /*
  * PyGC_Head is right before its object. Up to 3.7 a double in it makes it longer; free-threaded
  * builds have none (Include/objimpl.h at v3.6.15 and v3.7.16, then internal/pycore_gc.h).

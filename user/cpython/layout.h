@@ -54,4 +54,7 @@ struct py_code_layout {
 /* NULL: 3.minor is unknown. */
 const struct py_code_layout *py_code_layout(uint8_t minor);
 
+/* PyThreadState.dict in 3.minor, for user/asyncio: 3.8 to 3.13; 0: unknown. */
+uint16_t py_thread_dict(uint8_t minor);
+
 #endif

@@ -77,6 +77,9 @@ int main(void)
 	OFF("cell", PyCellObject, ob_ref);
 	OFF("real", PyFloatObject, ob_fval);
 	OFF("builtin_self", PyCFunctionObject, m_self);
+#if PY_VERSION_HEX >= 0x03080000 && PY_VERSION_HEX < 0x030e0000
+	OFF("thread_dict", PyThreadState, dict);
+#endif
 	OFF("method_self", PyMethodObject, im_self);
 	return 0;
 }

@@ -56,6 +56,8 @@ int main(int argc, char **argv)
 	PRINT("cell", w.head);
 	PRINT("real", w.head);
 	PRINT("builtin_self", w.head + 8);
+	if (py_thread_dict(minor))
+		PRINT("thread_dict", py_thread_dict(minor));
 	PRINT("method_self", w.head + 8);
 	return 0;
 }
