@@ -105,6 +105,8 @@ static void print_task(const struct text *t, const struct task_line *l)
 	if (task && task->flags & TASK_OTHERS)
 		fputs(" (more may await it)", stdout);
 	fputs(marks[l->mark], stdout);
+	if (task && task->running && l->mark == TASK_MARK_NONE)
+		dump_text_loop(look_loop_of(&t->tasks->loops, task->tid));
 	if (task && l->mark == TASK_MARK_NONE)
 		dump_text_task_lock(t->tasks, l->task);
 }
