@@ -115,8 +115,9 @@ struct raw_task {
 	abi_u32 interp_id;
 	abi_u16 cpu;
 	abi_u16 at;		/* index of that frame in the stack of the record that follows */
-	abi_u8 pure;		/* 1: made by asyncio's Python classes: callback0, callbacks,
-				 * coro and name are 0, and user space checks frame */
+	abi_u8 pure;		/* 1: made by asyncio's Python classes: callback0, callbacks and
+				 * name are 0, coro is the code object of the frame at `at`, and
+				 * user space checks that and frame */
 	abi_u8 flags;		/* enum async_flags: ASYNC_INSIDE */
 	abi_u8 pad[2];
 	abi_u64 task, coro;

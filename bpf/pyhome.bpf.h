@@ -209,6 +209,8 @@ __weak __noinline int home_take_task(void)
 		t->callbacks = object_u64(a, a->place.old.callbacks);
 		t->name = object_u64(a, a->place.old.name);
 	}
+	if (t->pure && t->at < ABI_MAX_FRAMES)
+		t->coro = s->sample.frames[t->at].code;
 	/* On error, it is zeroed. */
 	read_user(t->name_bytes, RAW_TASK_NAME, t->name);
 	count_reads(s, 1);

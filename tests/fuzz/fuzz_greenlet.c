@@ -4,7 +4,8 @@
  *
  * Input: a byte for the version and for what is special; then pokes into the memory of a process
  * with some greenlets, each a u16 for which of its words that are not zero, and a u32 that is
- * written there: small ones as they are, others as addresses. With bit 5 memory is at every address.
+ * written there: small ones as they are, others as addresses. With bit 5 memory is at every
+ * address.
  */
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ static void read_one(struct py_walk *w, struct py_greenlet_kind *k, uint64_t add
 	if (py_greenlet_read(w, k, addr, &g))
 		return;
 	py_greenlet_learn(k, &g);
-	check(k->self_at + 2u < PY_GREENLET_WORDS);
+	check(k->self_at + 3u < PY_GREENLET_WORDS);
 	py_greenlet_parent(k, &g);
 	py_greenlet_frames(w, &f.layout, k, &g, frames, FRAMES, &cnt, &whole);
 	check(cnt <= FRAMES);
@@ -60,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	fake_greenlets_make(&f, 6 + (data[0] & 15) % 10, data[0] & 16, data[0] & 64);
+	fake_greenlets_make(&f, 6 + (data[0] & 15) % 10, data[0] & 16,
+			    (enum fake_release)((data[0] >> 6) % 3));
 	copy = fake_take(&f.t, 256);
 	frame = fake_python_frame(&f, 0x2000, fake_python_frame(&f, 0x1000, 0));
 	one = fake_greenlet(&f, f.main, FAKE_STACK, FAKE_STACK + 256, copy, 256,

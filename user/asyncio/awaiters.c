@@ -92,6 +92,7 @@ static const struct shape shapes[] = {
 	{ FUNCTION("_chain_future.<locals>._call_check_cancel"), .road = NOBODY },
 	{ FUNCTION("_run_until_complete_cb"), .road = ROOT },
 	{ CYTHON("Loop.run_until_complete.<locals>.done_cb"), .road = ROOT },	/* uvloop */
+	{ CYTHON("run_until_complete.<locals>.done_cb"), .road = ROOT },	/* 0.22 */
 	{ FUNCTION("StreamReaderProtocol.connection_made.<locals>.callback"), .road = NOBODY },
 	/* anyio's task groups, threads and processes */
 	{ FUNCTION("TaskGroup._spawn.<locals>.task_done"), BY_CELL("self", TASK),

@@ -81,7 +81,10 @@ static bool read_name(struct chain *c)
 	return true;
 }
 
-/* Returns true if the task is the sample's. */
+/*
+ * Returns true if the task is the sample's. One made by asyncio's Python classes has no name here:
+ * it is taken for the same if its coroutine's frame is at the same address and has the same code.
+ */
 static bool is_same(struct chain *c)
 {
 	const struct raw_task *q = c->q;
@@ -94,7 +97,7 @@ static bool is_same(struct chain *c)
 	if (f.pure)
 		return !f.done && f.coro &&
 		       !coroutine_read(&c->r.walk, c->r.at, f.coro, &coro) &&
-		       coro.frame == q->frame;
+		       coro.frame == q->frame && coro.code == q->coro;
 	return !f.done && f.coro == q->coro && f.callback0 == q->callback0 &&
 	       f.callbacks == q->callbacks && f.name == q->name && read_name(c);
 }

@@ -20,6 +20,8 @@
 
 /* Entries of a set that are read at a time. */
 #define SLOTS_A_READ 256
+/* Limit on bytes of a task that are read: it has about 200. */
+#define TASK_BYTES_MAX 512
 
 /* PySetObject after its head. */
 struct set_words {
@@ -33,7 +35,7 @@ struct set_entry {
 
 /* The parts of a task that are needed here. */
 struct trio_task {
-	uint64_t coro, name, nursery;
+	uint64_t coro, name, nursery, counter;
 };
 
 struct trio_walk {
@@ -42,6 +44,7 @@ struct trio_walk {
 	uint64_t until_ns;
 	uint64_t type;		/* Task; 0: none was read so far */
 	uint16_t coro, name, nursery, counter;	/* its slots */
+	uint32_t bytes;		/* of a task up to the last of them */
 	uint64_t last_nursery, last_parent;	/* tasks of one nursery are often neighbours */
 };
 
@@ -49,45 +52,58 @@ struct trio_walk {
 
 static int find_slots(struct trio_walk *w, uint64_t type)
 {
-	int err = py_slot_offset(&w->r.walk, type, "coro", &w->coro);
+	static const char *const names[] = { "coro", "name", "_parent_nursery", "_counter" };
+	uint16_t *const slots[] = { &w->coro, &w->name, &w->nursery, &w->counter };
+	size_t i;
+	int err = 0;
 
-	if (!err)
-		err = py_slot_offset(&w->r.walk, type, "name", &w->name);
-	if (!err)
-		err = py_slot_offset(&w->r.walk, type, "_parent_nursery", &w->nursery);
-	if (!err)
-		err = py_slot_offset(&w->r.walk, type, "_counter", &w->counter);
+	w->bytes = 0;
+	for (i = 0; !err && i < ARRAY_SIZE(names); i++) {
+		err = py_slot_offset(&w->r.walk, type, names[i], slots[i]);
+		if (!err && *slots[i] + 8u > w->bytes)
+			w->bytes = *slots[i] + 8u;
+	}
+	if (!err && w->bytes > TASK_BYTES_MAX)
+		err = -EBADMSG;
 	w->type = err ? 0 : type;
 	return err;
 }
 
+/* With one read, unless it is of another type than the one before. */
 static int read_task(struct trio_walk *w, uint64_t addr, struct trio_task *t)
 {
+	uint32_t head = w->r.walk.head;
+	uint8_t b[TASK_BYTES_MAX];
 	uint64_t type;
-	int err = py_pointer(&w->r.walk, addr + w->r.walk.head - 8, &type);
+	int err = task_get(&w->r, addr, b, w->type ? w->bytes : head);
 
-	if (!err && type != w->type)
+	if (err)
+		return err;
+	memcpy(&type, b + head - 8, 8);
+	if (type != w->type) {
 		err = find_slots(w, type);
-	if (!err)
-		err = task_get(&w->r, addr + w->coro, &t->coro, 8);
-	if (!err)
-		err = task_get(&w->r, addr + w->name, &t->name, 8);
-	if (!err)
-		err = task_get(&w->r, addr + w->nursery, &t->nursery, 8);
-	return err;
+		if (!err)
+			err = task_get(&w->r, addr, b, w->bytes);
+		if (err)
+			return err;
+	}
+	memcpy(&t->coro, b + w->coro, 8);
+	memcpy(&t->name, b + w->name, 8);
+	memcpy(&t->nursery, b + w->nursery, 8);
+	memcpy(&t->counter, b + w->counter, 8);
+	return 0;
 }
 
 /* The number that trio has given it: an int of one or two digits of 30 bits; 0: another one. */
-static uint64_t order_of(struct trio_walk *w, uint64_t addr)
+static uint64_t order_of(struct trio_walk *w, uint64_t counter)
 {
 	struct {
 		uint64_t size;
 		uint32_t digits[2];
 	} n;
-	uint64_t counter, cnt;
+	uint64_t cnt;
 
-	if (task_get(&w->r, addr + w->counter, &counter, 8) ||
-	    py_expect(&w->r.walk, counter, PY_IS_LONG) ||
+	if (py_expect(&w->r.walk, counter, PY_IS_LONG) ||
 	    task_get(&w->r, counter + w->r.walk.head, &n, sizeof(n)))
 		return 0;
 	cnt = w->r.walk.o->minor >= 12 ? n.size >> 3 : n.size;
@@ -146,7 +162,7 @@ static int add_task(struct trio_walk *w, uint64_t addr)
 
 	*t.row = (struct task_row){
 		.addr = addr, .frame_at = out->frame_cnt, .waiter_at = out->waiter_cnt,
-		.order = err ? 0 : order_of(w, addr),
+		.order = err ? 0 : order_of(w, f.counter),
 	};
 	for (tries = 0; !err && tries < TASK_TRIES; tries++)
 		if (read_once(w, &t, addr, &f, &err))

@@ -24,7 +24,7 @@
 #define PERIOD_NS 100000000ull
 #define CHAINS_NS (PERIOD_NS / 20)
 /* Later the task may be awaited by others than when the sample was taken. */
-#define LATE_NS 100000000ull
+#define LATE_NS 150000000ull
 /*
  * Limit on what a chain counts for: longer than that the reader has waited for a CPU. Some 40 reads
  * for each task.

@@ -102,6 +102,8 @@ static void print_task(const struct text *t, const struct task_line *l)
 		fputs(" (moved meanwhile)", stdout);
 	if (task && task->flags & TASK_CUT)
 		fputs(" (incomplete)", stdout);
+	if (task && task->flags & TASK_OTHERS)
+		fputs(" (more may await it)", stdout);
 	fputs(marks[l->mark], stdout);
 	if (task && l->mark == TASK_MARK_NONE)
 		dump_text_task_lock(t->tasks, l->task);
@@ -145,7 +147,7 @@ static void print_why(const struct look_process *p)
 	int err = p->tasks->err;
 
 	if (err == -EOPNOTSUPP && runs_asyncio(p))
-		printf("\nasyncio's tasks are listed from CPython 3.14 on.\n");
+		printf("\nasyncio's tasks are listed from CPython 3.8 on.\n");
 	else if (err && err != -EOPNOTSUPP && err != -ENOENT && runs_asyncio(p))
 		printf("\nasyncio's tasks could not be read: %s.\n", strerror(-err));
 	err = p->trio ? p->trio->err : 0;
@@ -203,6 +205,7 @@ static void write_task(struct json *j, const struct look_process *p,
 	json_bool(j, "moved", task->flags & TASK_MOVED);
 	json_bool(j, "cut", task->flags & TASK_CUT);
 	json_bool(j, "cycle", task->cycle);
+	json_bool(j, "more_may_await", task->flags & TASK_OTHERS);
 	write_frames(j, p, tasks, task);
 	json_array(j, "awaited_by");
 	for (i = 0; i < task->waiter_cnt; i++)

@@ -3,15 +3,17 @@
  * greenlet.c - see greenlet.h.
  *
  * Sources: greenlet at 1.1.3 (greenlet.h: PyGreenlet) and 2.0.0 ... 3.5 (TGreenlet.hpp: Greenlet,
- * UserGreenlet, MainGreenlet, StackState, PythonState; TThreadState.hpp). Data is, in words:
+ * UserGreenlet, MainGreenlet, StackState, PythonState). Data is, in words:
  *
  * 1.x, after the object's head: stack_start, stack_stop, stack_copy, stack_saved, stack_prev,
  * parent, run_info, top_frame.
  *
- * 2.0 on: the virtual functions, the object itself, CPython's exception state (2 words from 3.11
+ * 3.1.1 on: the virtual functions, the object itself, CPython's exception state (2 words from 3.11
  * on, else 4) and a pointer to it, the arguments (2 words), the stack as in 1.x (5 words), the
  * context, top_frame, more of CPython's state whose size differs, and at its end: the main
  * greenlet, the function, the parent. A main greenlet has itself there.
+ *
+ * 2.0 to 3.1.0: the object itself is not the second word, but before the main greenlet.
  *
  * tests/e2e/capture/test_dump_greenlets.py compares what is read with what greenlets say.
  */
@@ -86,11 +88,45 @@ static bool fits(struct py_walk *w, const struct py_greenlet_kind *k,
 	return (g->stop || !g->start) && is_greenlet(w, k, g->words[OLD_PARENT]);
 }
 
+/* Where the stack is in its data: *out has all words. False: this is no greenlet's data. */
+static bool find_stack(const struct py_greenlet_kind *k, struct py_greenlet *out, unsigned int *at)
+{
+	unsigned int i;
+
+	*at = k->stack_at;
+	if (k->inside)
+		return true;
+	out->early = out->words[SELF] != out->addr;
+	if (out->early) {
+		*at -= 1;
+		for (i = *at + STACK_WORDS + 2; out->words[i] != out->addr; i++)
+			if (i == PY_GREENLET_WORDS - 4)
+				return false;
+		out->self_at = (uint8_t)i;
+	}
+	if (!k->self_at)
+		return true;
+	return k->early == out->early && (!k->early || out->self_at == k->self_at);
+}
+
+/* Read its data, as much as there is. */
+static int read_data(struct py_walk *w, const struct py_greenlet_kind *k, struct py_greenlet *out)
+{
+	size_t need = (k->stack_at + STACK_WORDS + 3u) * 8u, n;
+
+	if (!py_get(w, out->data, out->words, sizeof(out->words)))
+		return 0;
+	/* What follows it is unmapped; then it is not the main one, or the parent is unknown. */
+	memset(out->words, 0, sizeof(out->words));
+	n = object_first_read(out->data, need, sizeof(out->words)) & ~(size_t)7;
+	return py_get(w, out->data, out->words, n);
+}
+
 int py_greenlet_read(struct py_walk *w, const struct py_greenlet_kind *k, uint64_t addr,
 		     struct py_greenlet *out)
 {
-	const uint64_t *s = out->words + k->stack_at;
-	size_t need = (k->stack_at + STACK_WORDS + 3u) * 8u, n;
+	const uint64_t *s;
+	unsigned int at;
 	int err = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -100,18 +136,13 @@ int py_greenlet_read(struct py_walk *w, const struct py_greenlet_kind *k, uint64
 	out->data = addr + w->head;
 	if (!k->inside)
 		err = py_pointer(w, addr + w->head + (OWN_WORDS - 1) * 8, &out->data);
-	if (err || out->data & 7)
-		return err ? err : -EBADMSG;
-	/* What follows it may be unmapped; then it is not the main one, or the parent is unknown. */
-	if (py_get(w, out->data, out->words, sizeof(out->words))) {
-		memset(out->words, 0, sizeof(out->words));
-		n = object_first_read(out->data, need, sizeof(out->words)) & ~(size_t)7;
-		err = py_get(w, out->data, out->words, n);
-	}
+	if (!err)
+		err = out->data & 7 ? -EBADMSG : read_data(w, k, out);
+	if (!err && !find_stack(k, out, &at))
+		err = -EBADMSG;
 	if (err)
 		return err;
-	if (!k->inside && out->words[SELF] != addr)
-		return -EBADMSG;
+	s = out->words + at;
 	out->start = s[0];
 	out->stop = s[1];
 	out->copy = s[2];
@@ -141,12 +172,11 @@ void py_greenlet_learn(struct py_greenlet_kind *k, const struct py_greenlet *mai
 
 	if (k->self_at || k->inside || !py_greenlet_is_main(main))
 		return;
-	for (i = k->stack_at + STACK_WORDS + 2; i + 2 < PY_GREENLET_WORDS; i++) {
-		if (main->words[i] != main->addr)
-			continue;
-		k->self_at = (uint8_t)i;
-		return;
-	}
+	k->early = main->early;
+	k->self_at = main->self_at;
+	for (i = k->stack_at + STACK_WORDS + 2; !k->self_at && i + 3 < PY_GREENLET_WORDS; i++)
+		if (main->words[i] == main->addr)
+			k->self_at = (uint8_t)i;
 }
 
 uint64_t py_greenlet_parent(const struct py_greenlet_kind *k, const struct py_greenlet *g)
@@ -155,7 +185,7 @@ uint64_t py_greenlet_parent(const struct py_greenlet_kind *k, const struct py_gr
 		return 0;
 	if (k->inside)
 		return g->words[OLD_PARENT];
-	return k->self_at ? g->words[k->self_at + 2] : 0;
+	return k->self_at ? g->words[k->self_at + (k->early ? 3 : 2)] : 0;
 }
 
 /* ---- frames ---- */

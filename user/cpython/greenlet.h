@@ -19,6 +19,8 @@ struct py_greenlet {
 	/* Of its C stack: where it is when it runs; how much of it, from start on, is in a copy. */
 	uint64_t start, stop, copy, saved;
 	uint64_t top;		/* frame object of its innermost function; 0: it runs, or has none */
+	bool early;		/* of 2.0 to 3.1.0 */
+	uint8_t self_at;	/* then: the word of its data where it has itself */
 	uint64_t words[PY_GREENLET_WORDS];	/* its data */
 };
 
@@ -26,8 +28,10 @@ struct py_greenlet {
 struct py_greenlet_kind {
 	uint64_t type;		/* greenlet.greenlet */
 	bool inside;		/* 1.x: the data is in the object */
-	uint8_t stack_at;	/* word of its data where the stack begins */
-	uint8_t self_at;	/* word where a main greenlet has itself; 0: not known so far */
+	bool early;		/* 2.0 to 3.1.0 */
+	uint8_t stack_at;	/* word of its data where the stack begins; early: one before it */
+	uint8_t self_at;	/* word where a main greenlet has itself; 0: not known so far, and
+				 * so is early */
 };
 
 /* type: that of greenlet.greenlet. 0; -EBADMSG: it has another form; -errno of py_get(). */

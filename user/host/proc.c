@@ -472,20 +472,27 @@ int proc_info_read(pid_t tgid, struct proc_info *info)
 	return info->task ? 0 : -ESRCH;
 }
 
-int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
+int proc_mem_gather(pid_t tgid, const struct iovec *places, size_t cnt, void *buf, size_t len)
 {
-	struct iovec local = { buf, len }, remote = { (void *)(uintptr_t)addr, len };
-	pid_t tgid = (intptr_t)ctx, task;
-	ssize_t n = process_vm_readv(tgid, &local, 1, &remote, 1, 0);
+	struct iovec local = { buf, len };
+	ssize_t n = process_vm_readv(tgid, &local, 1, places, cnt, 0);
+	pid_t task;
 	int err = n < 0 ? -errno : 0;
 
 	if (err == -ESRCH && (task = proc_living_task(tgid)) && task != tgid) {
-		n = process_vm_readv(task, &local, 1, &remote, 1, 0);
+		n = process_vm_readv(task, &local, 1, places, cnt, 0);
 		err = n < 0 ? -errno : 0;
 	}
 	if (err)
 		return err;
 	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct iovec place = { (void *)(uintptr_t)addr, len };
+
+	return proc_mem_gather((pid_t)(intptr_t)ctx, &place, 1, buf, len);
 }
 
 /* More than any kernel supports (NR_CPUS). */

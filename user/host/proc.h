@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "model/event.h"
 
@@ -158,6 +159,11 @@ int proc_each(proc_each_fn cb, void *ctx);
  * Read len bytes of a process' memory; ctx is its tgid as a pointer. 0: all were read; else -errno.
  */
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+/*
+ * Read cnt places (at most IOV_MAX) with one system call, one after another into buf; len: the sum
+ * of their lengths. 0: all were read; else -errno.
+ */
+int proc_mem_gather(pid_t tgid, const struct iovec *places, size_t cnt, void *buf, size_t len);
 
 /*
  * Parse a kernel CPU list ("0-3,7") into a new array without duplicates, which the caller frees.

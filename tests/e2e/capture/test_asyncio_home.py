@@ -4,7 +4,10 @@ import subprocess
 
 import pytest
 
+from interp.cache import Failed
+from present import need
 from processes import use_cpu
+from pypi import PyPI, path_of
 from recording import Recording, succeeded, tachbpf
 from task_stacks import LOOP, Run
 
@@ -105,6 +108,27 @@ def test_python_classes(old, out):
     run = record(old, out, "gather", path=out)
     expect_no_other_loss(run)
     expect_chains(run, ("main", "Future.__await__"))      # a generator, in Python
+
+
+@pytest.mark.interpreters("few")
+def test_loops_in_four_threads(old, out):
+    run = record(old, out, "threads", seconds=1.5, whole=True)
+    expect_chains(run)
+    told = run.session["async"]
+    assert told["stacks"] + told["async_gone"] + told["async_late"] > 0.8 * run.count("burn"), told
+
+
+@pytest.mark.parametrize("how", ("uvloop", "uvloop_own"))
+def test_uvloop(how, out):
+    """Its loop is machine code, and so is what runs the main task."""
+    python = need("pyenv-3.12.1")
+    try:
+        uvloop = path_of(PyPI("uvloop", python, ("uvloop==0.22.1",)))
+    except Failed as why:
+        pytest.skip(f"no uvloop for {python.name}: {why}")
+    run = record(python, out, how, path=uvloop)
+    expect_no_other_loss(run)
+    expect_chains(run, ("run.<locals>.wrapper", "main") if how == "uvloop" else ("main",))
 
 
 @pytest.mark.interpreters("few")

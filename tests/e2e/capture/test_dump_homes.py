@@ -109,6 +109,8 @@ def test_who_awaits_whom(homes, scratch, how):
     with Tasks(homes, scratch, "tree", how) as target:
         ours, truth = listed(target.pid), target.truth()
         said = succeeded(tachbpf("dump", target.pid)).stdout
+    assert [task["name"] for task in ours if task["more_may_await"]] == ["odd"]
+    assert "(T) odd (more may await it)\n" in said
     want = {task["name"]: task["awaited_by"] for task in truth}
     assert len(want) > 25 and awaiting(ours) == want
     assert by_id(map(told, ours)) == by_id({k: v for k, v in task.items() if k != "awaited_by"} for task in truth)
@@ -126,6 +128,18 @@ def edges(lines):
                 found.add((name[1], above[-1][1]))
             above.append((name.start(), name[1]))
     return found
+
+
+@pytest.mark.interpreters("two")
+def test_versions_that_do_not_tell(interpreter, scratch):
+    """Below 3.8 the text says so where a loop runs, and the JSON has no list."""
+    if interpreter.minor >= (3, 8):
+        pytest.skip(f"{interpreter} tells")
+    with Tasks(interpreter, scratch, "forever") as target:
+        said = succeeded(tachbpf("dump", target.pid)).stdout
+        process, = json.loads(succeeded(tachbpf("dump", "--json", target.pid)).stdout)["processes"]
+    assert "\nasyncio's tasks are listed from CPython 3.8 on.\n" in said
+    assert process["tasks"] is None and process["tasks_complete"] is False
 
 
 def library(package, interpreter, scratch):

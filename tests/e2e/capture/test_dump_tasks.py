@@ -123,17 +123,6 @@ def test_a_process_without_asyncio(tells, scratch):
     assert "asyncio" not in said and not process["tasks"]
 
 
-@pytest.mark.interpreters("two")
-def test_versions_that_do_not_tell(interpreter, scratch):
-    """Below 3.14 the text says so where a loop runs, and the JSON has no list."""
-    if not (3, 11) <= interpreter.minor < (3, 14):     # the program is written for 3.11
-        pytest.skip(f"{interpreter} is not one of these")
-    with Tasks(interpreter, scratch, "many", "3") as target:
-        said, process = dump(target.pid), dump_json(target.pid)
-    assert "\nasyncio's tasks are listed from CPython 3.14 on.\n" in said
-    assert process["tasks"] is None and process["tasks_complete"] is False
-
-
 def library(package, interpreter, scratch):
     """The environment of a program that has this library of PyPI's, under a path that its root has, too."""
     name = package.partition("==")[0]

@@ -49,8 +49,10 @@ static struct raw_task as_sent(struct py_walk *w, const struct tasks_at *at, uin
 	struct raw_task q = { .task = task, .pure = f->pure };
 	struct coroutine coro;
 
-	if (!coroutine_read(w, at, f->coro, &coro))
+	if (!coroutine_read(w, at, f->coro, &coro)) {
 		q.frame = coro.frame;
+		q.coro = coro.code;
+	}
 	if (f->pure)
 		return q;
 	q.coro = f->coro;

@@ -62,7 +62,8 @@ class Run:
     def chains(self, function):
         """The stacks with a function of a task, but for those that were cut off in time, or whose task had
         ended before its chain was read (up to 3.13): they have the loop."""
-        cut = {s: n for s, n in self.having(function).items() if set(s) & set(LOOP)}
+        cut = {s: n for s, n in self.having(function).items()
+               if set(s) & set(LOOP) or (s[:2] == ("<module>", "run") and set(s) & {"handle", "reply"})}
         told = self.session["async"]
         assert sum(cut.values()) <= told["async_late"] + told["async_gone"], cut
         return set(self.having(function)) - set(cut)

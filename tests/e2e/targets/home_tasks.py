@@ -4,7 +4,7 @@
 Kinds: loops (one in the main thread, two in others; uvloop's with "uvloop"), pure (the same without _asyncio),
 eager (3.12: in a task that has begun eagerly), many (COUNT tasks), lively (50 named stable-N, and COUNT that come
 and go), interpreters (3.12: two, a loop in each), tree (tasks that await others in each way there is; purely in Python
-with "tree pure"). Some tasks are done and kept, some are of a subclass. Writes a list of tasks: id, name, tid, the
+with "tree pure"), forever (3.6: a loop without tasks). Some tasks are done and kept, some are of a subclass. Writes a list of tasks: id, name, tid, the
 functions of its coroutines, and of tree the names of those that await it; then says "ready".
 """
 import json
@@ -213,6 +213,7 @@ async def tree():
         ways += [groups, nested_groups, times_out]
     parents = [named(way.__name__, way(way.__name__)) for way in ways]
     shared = named("shared")
+    named("odd").add_done_callback(lambda task: None)
 
     async def shares():
         await shared
@@ -267,6 +268,9 @@ if KIND == "uvloop":
     uvloop.install()
 if KIND in ("loops", "pure", "uvloop"):
     loops()
+elif KIND == "forever":
+    asyncio.get_event_loop().call_soon(say_ready)
+    asyncio.get_event_loop().run_forever()
 elif KIND == "interpreters":
     interpreters()
 elif KIND == "many":

@@ -4,8 +4,8 @@
     task_shapes.py TRUTH SECONDS HOW SHAPE...
 
 Each shape takes so many seconds of CPU time. HOW: "c"; "pure": asyncio without _asyncio; "eager":
-with the eager task factory (3.12+); "uvloop". SHAPE "all": each one that this version has. TRUTH
-gets {"version", "chains": {function: [chain, ...]}, "shapes": {shape: leaf functions}, "skipped"}: the
+with the eager task factory (3.12+); "uvloop". SHAPE "all": each one that this version has; "anyio",
+if it can be imported. TRUTH gets {"version", "chains": {function: [chain, ...]}, "shapes": {shape: leaf functions}, "skipped"}: the
 functions of this file in the stack of a leaf, outermost first. A stack that has the event loop
 instead begins with a function "drive...".
 """
@@ -15,13 +15,17 @@ if "pure" in sys.argv[3:4]:
     sys.modules["_asyncio"] = None
 
 import asyncio
-import functools
 import json
 import threading
 import time
 
+try:
+    import anyio
+except ImportError:
+    anyio = None
+
 CHAINS = {}             # leaf function -> the chains that it may have
-SHAPES = {}             # shape -> (its main, how it is started, leaf functions)
+SHAPES = {}             # shape -> its main, and what starts that
 SKIPPED = {}
 BURN_US = 800
 WIDTH = 3
@@ -58,12 +62,13 @@ def between(shape, number, inner, how="await asyncio.ensure_future(inner())"):
 def shape(start=None):
     def note(main):
         name = main.__name__[len("main_"):]
-        before = set(CHAINS)
         if sys.version_info < NEEDS.get(name, (3, 0)):
             SKIPPED[name] = "not in this version"
+        elif name == "anyio" and not anyio:
+            SKIPPED[name] = "anyio is not installed"
         else:
             SHAPES[name] = main(), start or drive
-        return before
+        return main
     return note
 
 
@@ -166,6 +171,14 @@ def main_group_and_await():
     return repeated("async def main_group_and_await():\n ROUND:\n  async with asyncio.TaskGroup() as group:\n"
                     "   for task in [group.create_task(f()) for f in fs]:\n    await task\n",
                     fs=leaves("group_and_await"))
+
+
+@shape()
+def main_anyio():
+    return repeated("async def main_anyio():\n ROUND:\n  async with anyio.create_task_group() as group:\n"
+                    "   for f in fs:\n    group.start_soon(f)\n", anyio=anyio,
+                    fs=handlers("anyio", "async with anyio.create_task_group() as group:\n"
+                                "  group.start_soon(inner)\n  group.start_soon(inner)"))
 
 
 @shape()

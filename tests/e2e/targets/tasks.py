@@ -9,6 +9,8 @@ late        asyncio is imported after half a second of other work
 fork        a child that is forked later runs the tasks
 block       a task that blocks its thread
 uvloop      gather, in uvloop's loop
+uvloop_own  the same, and the program runs the loop itself
+threads     gather, in a loop in each of four threads
 """
 import json
 import os
@@ -107,6 +109,16 @@ def run(how, seconds):
     elif how == "uvloop":
         import uvloop
         uvloop.run(main(seconds))
+    elif how == "uvloop_own":
+        import uvloop
+        uvloop.new_event_loop().run_until_complete(main(seconds))
+    elif how == "threads":
+        import threading
+        threads = [threading.Thread(target=lambda: asyncio.run(main(seconds / 4))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     else:
         coroutine = {"group": grouped, "eager": eager, "named": named, "block": block}.get(how, main)
         asyncio.run(coroutine(seconds))

@@ -88,7 +88,7 @@ static inline void fake_loop_threads(struct fake_loop *l)
 	uint64_t dict = fake_dict(f, keys, 0);
 
 	fake_poke(f, dict + f->head - 8, l->t.dict, 8);
-	l->state = fake_take(f, 128);
+	l->state = fake_take(f, 256);
 	l->interp = fake_take(f, 64);
 	fake_poke(f, first, l->interp, 8);
 	fake_poke(f, l->interp + 16, l->state, 8);
@@ -103,7 +103,7 @@ static inline void fake_loop_threads(struct fake_loop *l)
 	fake_poke(f, holder + f->head, l->loop, 8);
 	fake_add(f, keys, fake_str(f, &l->t, "__asyncio_running_event_loop__"),
 		 minor == 12 ? l->loop : holder);
-	fake_poke(f, l->state + FAKE_TS_THREAD_ID - 24, dict, 8);
+	fake_poke(f, l->state + py_thread_dict(f->at.objects.minor), dict, 8);
 }
 
 static inline void fake_loop_make(struct fake_loop *l, unsigned int minor, bool big)

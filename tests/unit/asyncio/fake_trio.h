@@ -19,7 +19,8 @@
 
 struct fake_trio {
 	struct fake_homes h;
-	uint64_t set, task_type, member_type, runner, of_thread;	/* of_thread: its dict's keys */
+	uint64_t set, task_type, member_type, runner;
+	uint64_t of_thread;	/* keys of the dict of a thread's attributes */
 	uint32_t made;
 };
 

@@ -61,7 +61,7 @@ static void test_no_loop(void **state)
 		if (minor >= 13)
 			fake_poke(&l.f, l.state + FAKE_TS_LOOP, 0, 8);
 		else
-			fake_poke(&l.f, l.state + FAKE_TS_THREAD_ID - 24, 0, 8);
+			fake_poke(&l.f, l.state + py_thread_dict(minor), 0, 8);
 		assert_int_equal(loop_states_read(&l.f.target, &l.at, S, &s), 0);
 		assert_true(!s.cnt && !s.cut);
 	}
@@ -89,7 +89,7 @@ static void test_pure_asyncio(void **state)
 	for (unsigned int minor = 8; minor <= 13; minor++) {
 		fake_loop_make(&l, minor, false);
 		l.at.objects.ts_running_loop = 0;
-		fake_poke(&l.f, l.state + FAKE_TS_THREAD_ID - 24, 0, 8);
+		fake_poke(&l.f, l.state + py_thread_dict(minor), 0, 8);
 		l.at.homes.cnt = 1;
 		l.at.homes.home[0].pure = 1;
 		assert_int_equal(read_loop()->addr, l.loop);

@@ -12,11 +12,11 @@ static struct fake_greenlets f;
 static struct py_walk w;
 static struct py_greenlet g;
 
-static void make(unsigned int minor, bool big, bool old)
+static void make(unsigned int minor, bool big, enum fake_release old)
 {
 	fake_greenlets_make(&f, minor, big, old);
 	py_walk_init(&w, &f.target, &f.t.at.objects, 100000);
-	assert_true(f.kind.inside == old && f.kind.type == f.type);
+	assert_true(f.kind.inside == (old == FAKE_OLD) && f.kind.type == f.type);
 	assert_int_equal(py_greenlet_read(&w, &f.kind, f.main, &g), 0);
 	assert_true(py_greenlet_is_main(&g));
 	py_greenlet_learn(&f.kind, &g);
@@ -83,7 +83,7 @@ static void test_saved_stack(void **state)
 	uint32_t cnt;
 	bool whole;
 
-	make(12, false, false);
+	make(12, false, FAKE_NEW);
 	addr = suspended(&copy);
 	assert_int_equal(py_greenlet_read(&w, &f.kind, addr, &g), 0);
 	inner = fake_word_of(&f, g.top + f.t.head + 8);
@@ -108,7 +108,7 @@ static void test_circle_of_frames(void **state)
 	uint32_t cnt;
 	bool whole;
 
-	make(8, false, false);
+	make(8, false, FAKE_NEW);
 	addr = suspended(&copy);
 	assert_int_equal(py_greenlet_read(&w, &f.kind, addr, &g), 0);
 	inner = g.top;
@@ -123,7 +123,7 @@ static int moved_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	struct fake_greenlets *one = ctx;
 
 	if (one->t.reads == 8)
-		fake_poke(&one->t, g.data + fake_stack_at(one) + (one->old ? 56 : 48), 0, 8);
+		fake_poke(&one->t, g.data + fake_stack_at(one) + 48, 0, 8);
 	return fake_threads_read(&one->t, addr, buf, len);
 }
 
@@ -134,7 +134,7 @@ static void test_moved(void **state)
 	uint32_t cnt;
 	bool whole;
 
-	make(12, false, false);
+	make(12, false, FAKE_NEW);
 	addr = suspended(&copy);
 	assert_int_equal(py_greenlet_read(&w, &f.kind, addr, &g), 0);
 	f.target = (struct target_mem){ moved_read, &f };
@@ -151,12 +151,13 @@ static void test_no_greenlet(void **state)
 
 		make(minor, big, old);
 		addr = suspended(&copy);
-		data = old ? addr + f.t.head : fake_word_of(&f, addr + f.t.head + 16);
+		data = old == FAKE_OLD ? addr + f.t.head : fake_word_of(&f, addr + f.t.head + 16);
 		assert_int_equal(py_greenlet_read(&w, &f.kind, addr + 1, &g), -EBADMSG);
-		if (old)
+		if (old == FAKE_OLD)
 			fake_poke(&f.t, data + 40, f.frame_type, 8);	/* the parent */
 		else
-			fake_poke(&f.t, data + 8, addr + 8, 8);		/* itself */
+			fake_poke(&f.t, data + (old == FAKE_NEW ? 8 : 8 * FAKE_SELF_AT),
+				  addr + 8, 8);				/* itself */
 		assert_int_equal(py_greenlet_read(&w, &f.kind, addr, &g), -EBADMSG);
 		addr = suspended(&copy);
 		refs = minor >= 13 && big ? addr + 12 : addr + f.t.head - 16;
@@ -175,7 +176,7 @@ static void test_old_must_fit(void **state)
 	};
 	size_t i;
 
-	make(7, false, true);
+	make(7, false, FAKE_OLD);
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		uint64_t addr = fake_greenlet(&f, f.main, wrong[i].start, wrong[i].stop,
 					      wrong[i].saved ? FAKE_BASE : 0, wrong[i].saved, 0);
@@ -188,7 +189,7 @@ static void test_unknown_kind(void **state)
 {
 	struct py_greenlet_kind kind;
 
-	make(12, false, false);
+	make(12, false, FAKE_NEW);
 	fake_poke(&f.t, f.type + f.t.head + 16, 8, 8);
 	assert_int_equal(py_greenlet_kind_of(&w, f.type, &kind), -EBADMSG);
 	fake_poke(&f.t, f.type + f.t.head + 16, 4096, 8);

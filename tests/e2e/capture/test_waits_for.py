@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""-m wall --async, dump: what a waiting task waits for at the end, with the name that its program has for it."""
+import json
+import re
+
+import pytest
+
+from command import good
+from recording import succeeded, tachbpf
+from target import Target
+
+RATE, SECONDS = 99, 1
+
+
+@pytest.fixture
+def asyncs(interpreter):
+    if interpreter.minor < (3, 8):
+        pytest.skip(f"{interpreter} has tasks that are not listed")
+    return interpreter
+
+
+def target_of(interpreter, scratch, *plan):
+    return Target(interpreter, scratch, *plan, name="awaited", program="awaited_things.py")
+
+
+def leaves(path):
+    """{the program's function: what its task waits for} of a recording; "" if it has no such frame."""
+    found = {}
+    for line in good("replay", "--format", "collapsed", "-o", "-", path).splitlines():
+        stack = line.rsplit(" ", 1)[0].split(";")
+        if int(re.search(r"tid:(\d+)", line)[1]) < 1 << 30:
+            continue
+        own = [frame.split(":")[-2].rpartition(".")[2] for frame in stack if frame.startswith("awaited_things.py:")]
+        leaf = re.match(r"<waiting for (.*)>$", stack[-1].rsplit(":", 1)[0] if stack[-1].startswith("~") else stack[-1])
+        found.setdefault(own[-1], set()).add(leaf[1] if leaf else "")
+    return found
+
+
+def compare(interpreter, scratch, out, *plan):
+    with target_of(interpreter, scratch, *plan) as target:
+        succeeded(tachbpf("-m", "wall", "--async", "-r", RATE, "-d", SECONDS, "-p", target.pid, "-o", out / "rec"))
+        truth = json.loads(target.truth_path.read_text(encoding="utf-8"))["waits"]
+    found = leaves(out / "rec")
+    assert {name: {what} for name, what in truth.items()} == {name: found.get(name) for name in truth}
+
+
+def test_a_recording_says_what_for(asyncs, scratch, out):
+    compare(asyncs, scratch, out)
+
+
+def test_without_the_c_module(asyncs, scratch, out):
+    if asyncs.minor > (3, 13):
+        pytest.skip(f"{asyncs} lists only tasks that C has made")
+    compare(asyncs, scratch, out, "pure")

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""awaited_things.py TRUTH [pure]: tasks that wait for one thing each: locks, queues, events, sockets, subprocesses.
+
+Writes {function: what it waits for} for the functions in WAITS, then says "ready". With "pure" asyncio has no C module.
+"""
+import json
+import socket
+import sys
+
+if "pure" in sys.argv:
+    sys.modules["_asyncio"] = None
+
+import asyncio  # noqa: E402
+
+LONG = 100000
+WAITS = {
+    "get": "Queue self.jobs", "put": "room in Queue self.full", "join": "the end of Queue self.full",
+    "want": "Lock self.lock", "want_sub": "Lock self.special", "want_sem": "Semaphore self.sem",
+    "want_bounded": "Semaphore bounded", "event": "Event self.ready", "condition": "Condition self.cond",
+    "timed": "Queue timed", "local": "Event gate", "inner": "Queue shared", "glob": "Queue EVERYONES",
+    "read": "a socket", "receive": "a socket", "child": "a process", "hold": "", "cls": "Event self.of_class",
+    "future": "",
+}
+EVERYONES = None
+
+
+class Special(asyncio.Lock):
+    pass
+
+
+class App:
+    def __init__(self):
+        self.jobs, self.full = asyncio.Queue(), asyncio.PriorityQueue(1)
+        self.lock, self.special, self.sem = asyncio.Lock(), Special(), asyncio.Semaphore(1)
+        self.ready, self.cond, self.of_class = asyncio.Event(), asyncio.Condition(), asyncio.Event()
+
+    async def get(self):
+        await self.jobs.get()
+
+    async def put(self):
+        await self.full.put(1)
+        await self.full.put(2)
+
+    async def join(self):
+        await self.full.join()
+
+    async def hold(self):
+        async with self.lock, self.special, self.sem:
+            await asyncio.sleep(LONG)
+
+    async def want(self):
+        async with self.lock:
+            pass
+
+    async def want_sub(self):
+        await self.special.acquire()
+
+    async def want_sem(self):
+        async with self.sem:
+            pass
+
+    async def want_bounded(self):
+        bounded = asyncio.BoundedSemaphore(1)
+        await bounded.acquire()
+        await bounded.acquire()
+
+    async def event(self):
+        await self.ready.wait()
+
+    async def cls(self):
+        await self.of_class.wait()
+
+    async def condition(self):
+        async with self.cond:
+            await self.cond.wait()
+
+    async def timed(self):
+        timed = asyncio.Queue()
+        get = timed.get()
+        await get
+
+    async def local(self):
+        gate = asyncio.Event()
+        await gate.wait()
+
+    async def cell(self):
+        shared = asyncio.Queue()
+
+        async def inner():
+            await shared.get()
+        await asyncio.ensure_future(inner())
+
+    async def glob(self):
+        await EVERYONES.get()
+
+    async def read(self):
+        reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        await reader.readline()
+
+    async def receive(self):
+        self.raw = socket.create_connection(("127.0.0.1", self.port))
+        self.raw.setblocking(False)
+        await asyncio.get_event_loop().sock_recv(self.raw, 10)
+
+    async def child(self):
+        self.process = await asyncio.create_subprocess_exec("sleep", str(LONG))
+        await self.process.wait()
+
+    async def future(self):
+        await asyncio.get_event_loop().create_future()
+
+
+async def ignore(reader, writer):
+    await asyncio.sleep(LONG)
+
+
+async def main(truth):
+    global EVERYONES
+    EVERYONES = asyncio.Queue()
+    app = App()
+    server = await asyncio.start_server(ignore, "127.0.0.1", 0)
+    app.port = server.sockets[0].getsockname()[1]
+    names = ["hold"] + [name for name in WAITS if name not in ("hold", "inner")] + ["cell"]
+    tasks = [asyncio.ensure_future(getattr(app, name)()) for name in names]
+    while not (hasattr(app, "writer") and hasattr(app, "raw") and hasattr(app, "process")):
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.05)
+    sockets = {"read": app.writer.get_extra_info("socket").fileno(), "receive": app.raw.fileno()}
+    with open(truth, "w", encoding="utf-8") as out:
+        json.dump({"waits": WAITS, "sockets": sockets}, out)
+    print("ready", flush=True)
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        app.process.kill()
+
+
+asyncio.run(main(sys.argv[1]))
