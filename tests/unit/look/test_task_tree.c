@@ -247,7 +247,7 @@ static void test_long_chains(void **state)
 	assert_int_equal(task_cnt, 3);
 }
 
-/* 0 awaits 1 to 12. Their lines are the same; then that of 5 is another, and 6 has something said. */
+/* 0 awaits 1 to 12, whose lines are the same; then that of 5 differs, and more is said of 6. */
 static void test_fold(void **state)
 {
 	static uint32_t edges[12][2];
@@ -306,7 +306,7 @@ static void test_fold_shared(void **state)
 	expect(folded(tree_of(13, 0, edges, 12)), "0 | 11 \n  12 \n10*\n");
 }
 
-/* A circle of 12 that look the same: none is left out. All of 50,000 and what they await are one. */
+/* A circle of 12: none is left out. 25,000 that look the same, and what they await, are one. */
 static void test_fold_limits(void **state)
 {
 	static uint32_t circle[12][2] = { { 11, 0 } }, pairs[25000][2];
