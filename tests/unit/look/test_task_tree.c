@@ -330,6 +330,83 @@ static void test_fold_limits(void **state)
 	memset(said, 0, sizeof(said));
 }
 
+/* Counts the tasks that lines stand for. */
+struct sum {
+	uint32_t parents[64], total, folds, cnt;
+	bool seen[64];	/* one without anything below it has a line below each that awaits it */
+	struct {
+		uint32_t task, depth, own;	/* own: tasks that are below no other one, too */
+	} way[128];
+};
+
+/* Ends all of the path that is deeper. */
+static void pop_to(struct sum *s, uint32_t depth)
+{
+	for (; s->cnt && s->way[s->cnt - 1].depth > depth; s->cnt--)
+		if (s->cnt > 1 && s->parents[s->way[s->cnt - 1].task] < 2)
+			s->way[s->cnt - 2].own += s->way[s->cnt - 1].own;
+}
+
+static void sum_line(void *ctx, const struct task_line *l)
+{
+	struct sum *s = ctx;
+	uint32_t own;
+
+	if (l->frame != UINT32_MAX || (l->mark && l->mark != TASK_MARK_LIKE))
+		return;
+	pop_to(s, l->depth);
+	if (l->mark == TASK_MARK_LIKE) {
+		own = s->way[s->cnt - 1].own;
+		assert_true(s->way[s->cnt - 1].task == l->task && l->more >= TASK_LIKE_MIN - 1);
+		assert_true(s->parents[l->task] < 2);
+		s->total += l->more * own;
+		s->folds++;
+		s->way[s->cnt - 1].own += l->more * own;
+		return;
+	}
+	if (s->cnt && s->way[s->cnt - 1].depth == l->depth && l->depth)
+		pop_to(s, l->depth - 1);
+	if (!l->depth)
+		s->cnt = 0;
+	s->total += !s->seen[l->task];
+	s->seen[l->task] = true;
+	s->way[s->cnt].task = l->task;
+	s->way[s->cnt].depth = l->depth;
+	s->way[s->cnt++].own = 1;
+}
+
+/* Graphs of all shapes, with circles: each task has a line, or one that stands for it. */
+static void test_fold_any(void **state)
+{
+	static uint32_t edges[128][2];
+	uint32_t round, i, n, one, cnt, folds = 0;
+
+	srand(7);
+	for (round = 0; round < 2000; round++) {
+		struct sum s = { .total = 0 };
+		struct task_tree *t;
+
+		cnt = 1 + (uint32_t)rand() % 60;
+		for (i = n = 0; i < cnt; i++) {
+			for (one = rand() % 8 ? 1 : (uint32_t)rand() % 3; i && one; one--) {
+				edges[n][0] = (uint32_t)rand() % (rand() % 9 ? 1 + i / 12 : cnt);
+				edges[n][1] = i;
+				s.parents[i] += !n || edges[n - 1][1] != i ||
+						edges[n - 1][0] != edges[n][0];
+				n++;
+			}
+			looks[i] = rand() % 20 == 0;
+		}
+		t = folded(tree_of(cnt, round % 2, edges, n));
+		assert_int_equal(task_tree_each(t, sum_line, &s), 0);
+		assert_int_equal(s.total, cnt);
+		folds += s.folds;
+		end(t);
+	}
+	assert_true(folds > 100);
+	memset(looks, 0, sizeof(looks));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -339,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_more),
 		cmocka_unit_test(test_fold), cmocka_unit_test(test_fold_subtrees),
 		cmocka_unit_test(test_fold_shared), cmocka_unit_test(test_fold_limits),
+		cmocka_unit_test(test_fold_any),
 		cmocka_unit_test(test_deep), cmocka_unit_test(test_long_chains),
 	};
 
