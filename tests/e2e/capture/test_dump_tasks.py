@@ -172,6 +172,4 @@ def test_uvloop(tells, scratch):
     with Tasks(tells, scratch, "uvloop", "20", env=library("uvloop==0.23.0", tells, scratch)) as target:
         want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
-    assert "
-21 asyncio tasks
-" in said and pstree.of_dump(said) == pstree.folded(want)
+    assert "\n21 asyncio tasks\n" in said and pstree.of_dump(said) == pstree.folded(want)
