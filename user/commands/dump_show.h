@@ -64,6 +64,16 @@ void dump_tasks_text(const struct look_process *p);
 /* Writes the keys tasks, tasks_complete, trio_tasks and trio_tasks_complete. */
 void dump_tasks_json(struct json *j, const struct look_process *p);
 
+/* ---- event loops (dump_loops.c) ---- */
+
+/*
+ * Prints ", has blocked its event loop for 4.2 s" if a callback has run for so long. loop: NULL:
+ * nothing.
+ */
+void dump_text_loop(const struct loop_state *loop);
+/* Writes the key loops: null, or an object for each. */
+void dump_json_loops(struct json *j, const struct look_process *p);
+
 /* ---- greenlets ---- */
 
 /* Prints them, those that are alike as one. */

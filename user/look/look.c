@@ -172,9 +172,11 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	err = find_asyncio(p, &at);
 	if (err)
 		return err;
+	look_loops_take(p, &at, &t->loops);
 	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
 	if (err)
 		return err;
+	look_loops_check(p, &at, &t->loops);
 	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);
@@ -227,6 +229,7 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 	l->counts->shown++;
 	if (l->args->tasks && !shown.ended) {
 		look_tasks_take(p, &tasks);
+		look_loops_of_threads(p, &tasks.loops, list, seen->cnt);
 		shown.tasks = &tasks;
 		look_trio_take(p, &trio);
 		shown.trio = &trio;
