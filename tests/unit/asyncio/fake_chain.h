@@ -112,7 +112,8 @@ static inline struct raw_task fake_sent(struct fake_chain *c, uint64_t task)
 	q.callback0 = fake_get(&c->f, task + fields->callback0);
 	q.callbacks = fake_get(&c->f, task + fields->callbacks);
 	q.name = fake_get(&c->f, task + fields->name);
-	memcpy(q.name_bytes, c->f.mem + (q.name - FAKE_BASE), sizeof(q.name_bytes));
+	if (q.name >= FAKE_BASE && q.name - FAKE_BASE <= FAKE_BYTES - sizeof(q.name_bytes))
+		memcpy(q.name_bytes, c->f.mem + (q.name - FAKE_BASE), sizeof(q.name_bytes));
 	return q;
 }
 
