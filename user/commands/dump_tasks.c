@@ -148,9 +148,6 @@ static uint64_t *said_of(const struct look_tasks *t)
 		if (lock && lock->holder < t->set.cnt)
 			said[lock->holder] = TASK_LOOK_OWN;
 	}
-	for (i = 0; said && i < t->set.cnt; i++)	/* it may block its loop */
-		if (t->set.tasks[i].running)
-			said[i] = TASK_LOOK_OWN;
 	return said;
 }
 
