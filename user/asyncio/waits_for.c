@@ -42,14 +42,18 @@ static const struct place {
 	{ "queues.py", "join", NULL, WAITS_QUEUE_JOIN, SELF },
 	{ "streams.py", "_wait_for_data", NULL, WAITS_SOCKET, SELF },
 	{ "streams.py", "drain", NULL, WAITS_SOCKET, SELF },
+	{ "streams.py", "wait_closed", NULL, WAITS_SOCKET, SELF },
 	{ "selector_events.py", "sock_recv", NULL, WAITS_SOCKET, SECOND },
 	{ "selector_events.py", "sock_recv_into", NULL, WAITS_SOCKET, SECOND },
 	{ "selector_events.py", "sock_recvfrom", NULL, WAITS_SOCKET, SECOND },
+	{ "selector_events.py", "sock_recvfrom_into", NULL, WAITS_SOCKET, SECOND },
+	{ "selector_events.py", "sock_sendto", NULL, WAITS_SOCKET, SECOND },
 	{ "selector_events.py", "sock_sendall", NULL, WAITS_SOCKET, SECOND },
 	{ "selector_events.py", "sock_connect", NULL, WAITS_SOCKET, SECOND },
 	{ "selector_events.py", "sock_accept", NULL, WAITS_SOCKET, SECOND },
 	{ "base_subprocess.py", "_wait", NULL, WAITS_PROCESS, SELF },
 	{ "subprocess.py", "wait", NULL, WAITS_PROCESS, SELF },
+	{ "threads.py", "to_thread", NULL, WAITS_EXECUTOR, SELF },
 };
 
 const char *waits_for_word(uint8_t kind)
@@ -60,7 +64,7 @@ const char *waits_for_word(uint8_t kind)
 		[WAITS_EVENT] = "Event", [WAITS_BARRIER] = "Barrier",
 		[WAITS_QUEUE_GET] = "Queue", [WAITS_QUEUE_PUT] = "room in Queue",
 		[WAITS_QUEUE_JOIN] = "the end of Queue", [WAITS_SOCKET] = "a socket",
-		[WAITS_PROCESS] = "a process",
+		[WAITS_PROCESS] = "a process", [WAITS_EXECUTOR] = "a function in a thread",
 	};
 
 	return kind < WAITS_KINDS && words[kind] ? words[kind] : "";
@@ -94,6 +98,15 @@ static void read_end(struct py_walk *w, uint64_t str, char out[FILE_BYTES])
 		out[0] = '\0';
 }
 
+/* Returns true if base, which is in path, is in the folder: not in "myasyncio". */
+static bool in_folder(const char *path, const char *base)
+{
+	size_t len = strlen(FOLDER), before = (size_t)(base - path);
+
+	return before >= len && !memcmp(base - len, FOLDER, len) &&
+	       (before == len || base[-(long)len - 1] == '/');
+}
+
 /* The places of a code object are a range of the table, which has one for each class. */
 static uint8_t first_place(struct search *s, uint64_t code, bool *ours)
 {
@@ -109,8 +122,7 @@ static uint8_t first_place(struct search *s, uint64_t code, bool *ours)
 	read_end(s->w, file, end);
 	base = strrchr(end, '/');
 	base = base ? base + 1 : end;
-	if (base - end < (long)strlen(FOLDER) ||
-	    memcmp(base - strlen(FOLDER), FOLDER, strlen(FOLDER)))
+	if (!in_folder(end, base))
 		return ARRAY_SIZE(places);
 	*ours = true;
 	for (i = 0; i < ARRAY_SIZE(places); i++)
@@ -180,7 +192,8 @@ static bool take_place(struct search *s, const struct py_frame *frame, uint8_t p
 		if (places[i].class && !is_a(s->w, obj, places[i].class))
 			continue;
 		s->out->kind = places[i].kind;
-		s->out->obj = places[i].kind == WAITS_SLEEP ? 0 : obj;
+		s->out->obj = places[i].kind == WAITS_SLEEP ||
+			      places[i].kind == WAITS_EXECUTOR ? 0 : obj;
 		return true;
 	}
 	return false;
@@ -220,24 +233,23 @@ static int32_t descriptor_of(struct search *s, uint64_t obj)
 
 /* ---- who has it ---- */
 
-static bool take_name(struct search *s, const char *before, uint64_t str)
+/* Adds a str to the name. */
+static bool take_name(struct search *s, uint64_t str)
 {
+	size_t n = strlen(s->out->name);
 	uint32_t len;
 	char *name;
-	size_t n;
 
-	if (py_expect(s->w, str, PY_IS_STR) || !s->w->reads_left ||
+	if (!str || py_expect(s->w, str, PY_IS_STR) || !s->w->reads_left ||
 	    code_read_string(s->w->mem, s->w->o, str, &name, &len))
 		return false;
-	n = strlen(before);
-	memcpy(s->out->name, before, n);
 	utf8_copy(s->out->name + n, WAITS_NAME_BYTES - n, name, len);
 	free(name);
 	return s->out->name[n];
 }
 
-/* Look for the object among the values of a dict, or of an object's attributes. */
-static bool in_dict(struct search *s, const struct py_dict *d, const char *before)
+/* The key of the object among the values of a dict, or of an object's attributes; 0: none. */
+static uint64_t key_in(struct search *s, const struct py_dict *d)
 {
 	struct py_entry e[WALK_ENTRIES];
 	uint64_t values[WALK_ENTRIES];
@@ -246,23 +258,24 @@ static bool in_dict(struct search *s, const struct py_dict *d, const char *befor
 	for (from = 0; from < d->cnt && from < WAITS_ENTRIES_MAX; from += WALK_ENTRIES) {
 		if (py_read_entries(s->w, d, from, e, &cnt) ||
 		    (d->values && py_get(s->w, d->values + 8ull * from, values, 8ull * cnt)))
-			return false;
+			return 0;
 		for (i = 0; i < cnt; i++)
 			if (e[i].key && (d->values ? values[i] : e[i].value) == s->out->obj)
-				return take_name(s, before, e[i].key);
+				return e[i].key;
 	}
-	return false;
+	return 0;
 }
 
-static bool in_attributes(struct search *s, uint64_t obj)
+/* The name of the attribute of another object that is the object, a str; 0: none. */
+static uint64_t attribute_of(struct search *s, uint64_t obj)
 {
 	uint64_t type, dict, values;
 	struct py_dict d;
 
 	if (py_attributes(s->w, obj, &type, &dict, &values) ||
 	    (values ? py_shared_keys(s->w, type, values, &d) : py_open_dict(s->w, dict, &d)))
-		return false;
-	return in_dict(s, &d, "self.");
+		return 0;
+	return key_in(s, &d);
 }
 
 static bool in_globals(struct search *s, const struct py_frame *frame)
@@ -273,7 +286,7 @@ static bool in_globals(struct search *s, const struct py_frame *frame)
 	struct py_dict d;
 
 	return !py_pointer(s->w, frame->addr + l->fr_base + off, &dict) &&
-	       !py_open_dict(s->w, dict & ~3ull, &d) && in_dict(s, &d, "");
+	       !py_open_dict(s->w, dict & ~3ull, &d) && take_name(s, key_in(s, &d));
 }
 
 /* The name of variable number i: up to 3.10 those in cells have their own tuples. */
@@ -288,7 +301,7 @@ static bool take_variable(struct search *s, const struct py_variables *v, uint32
 			continue;
 		if (i < len)
 			return !py_get(s->w, py_tuple_items(s->w, v->names[k]) + 8ull * i, &str,
-				       8) && take_name(s, "", str);
+				       8) && take_name(s, str);
 		i -= (uint32_t)len;
 	}
 	return false;
@@ -304,6 +317,22 @@ static uint64_t inside(struct search *s, uint64_t obj)
 		return obj;
 	s->r->cell_type = type;
 	return py_get(s->w, obj + s->w->head, &in, 8) ? obj : in;
+}
+
+/* An attribute of the first argument: "self.jobs", "request.lock". */
+static bool in_argument(struct search *s, const struct py_variables *v, uint64_t obj)
+{
+	uint64_t key = attribute_of(s, obj);
+	size_t n;
+
+	if (!key || !take_variable(s, v, 0))
+		return false;
+	n = strlen(s->out->name);
+	utf8_copy(s->out->name + n, WAITS_NAME_BYTES - n, ".", 1);
+	if (take_name(s, key))
+		return true;
+	s->out->name[0] = '\0';
+	return false;
 }
 
 static bool in_frame(struct search *s, const struct py_frame *frame)
@@ -323,7 +352,7 @@ static bool in_frame(struct search *s, const struct py_frame *frame)
 			return take_variable(s, &v, i);
 	}
 	if (cnt && v.arguments && py_slot_object(&s->at, slots[0]) &&
-	    in_attributes(s, inside(s, py_slot_object(&s->at, slots[0]))))
+	    in_argument(s, &v, inside(s, py_slot_object(&s->at, slots[0]))))
 		return true;
 	return in_globals(s, frame);
 }

@@ -20,10 +20,13 @@ static struct {
 	uint64_t running;
 	uint32_t fails;		/* so many reads of tasks fail */
 	uint32_t lost;		/* so many counts lose their way */
+	bool mixed;		/* a list of three threads' tasks: that of task i is 20 + i % 3 */
+	bool sparse;		/* each second batch has no tasks, but goes on */
 } fake;
 
 static struct task_sampler *sampler;
 static uint64_t sum_ns, calls, deepest, parents;
+static uint64_t thread_ns[3], locks_ns;
 
 static int read_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out)
 {
@@ -32,8 +35,10 @@ static int read_lists(pid_t tgid, const struct tasks_at *at, const struct task_l
 
 	lists.cnt = fake.lists;
 	for (i = 0; i < fake.lists; i++)
-		lists.list[i] = (struct task_list){ .head = 1ull << 40 | i, .tid = 7 + i,
-						    .running = fake.running };
+		lists.list[i] = (struct task_list){ .head = 1ull << 40 | i,
+						    .tid = fake.mixed ? 0 : 7 + i,
+						    .running = fake.mixed ? 0 : fake.running,
+						    .mixed = fake.mixed };
 	*out = &lists;
 	return 0;
 }
@@ -45,10 +50,25 @@ static uint64_t waiter_of(uint32_t i)
 	return i ? 1 : 0;
 }
 
+/* What only a mixed list's rows have. */
+static void mix(struct task_row *r, uint32_t i)
+{
+	r->tid = 20 + i % 3;
+	r->flags = r->addr == fake.running ? TASK_RUNS : 0;
+	r->waits.kind = i % 2 ? WAITS_LOCK : WAITS_UNKNOWN;
+}
+
 static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out)
 {
 	static struct tasks_batch b;
 	uint32_t i = at->node ? (uint32_t)at->node - 1 : 0, max = at->max ? at->max : TASKS_BATCH;
+	static bool empty;
+
+	assert_true(at->waits);
+	if (at->one) {
+		i = (uint32_t)at->one - 1;
+		max = 1;
+	}
 
 	b.row_cnt = b.frame_cnt = b.waiter_cnt = b.counted = 0;
 	b.reads = 10;
@@ -56,7 +76,10 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 	*out = &b;
 	if (fake.fails && fake.fails--)
 		return -EBUSY;
-	parents += at->max == 1;
+	parents += at->one != 0;
+	empty = fake.sparse && !at->one && !at->count && !empty;
+	if (empty)
+		max = 0;
 	for (; i < fake.cnt && (at->count ? b.counted < 10000 : b.row_cnt < max); i++) {
 		struct task_row *r = &b.rows[b.row_cnt];
 
@@ -65,6 +88,8 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 			continue;
 		*r = (struct task_row){ .addr = i + 1, .frame_at = b.frame_cnt, .frame_cnt = 1,
 					.waiter_at = b.waiter_cnt };
+		if (fake.mixed)
+			mix(r, i);
 		b.frames[b.frame_cnt++] = (struct raw_frame){ .code = 1000 + i };
 		if (waiter_of(i))
 			b.waiters[b.waiter_cnt + r->waiter_cnt++] = waiter_of(i);
@@ -85,6 +110,11 @@ static int take(void *ctx, const struct task_wait *w)
 	assert_true(w->frame_cnt && w->frame_cnt <= TASK_CHAIN_FRAMES && w->tid >= 7);
 	if (!fake.chain)
 		assert_true(w->frame_cnt == 2 && w->frames[1].code == 1000);
+	if (fake.mixed) {
+		assert_int_equal(w->tid, 20 + (w->frames[0].code - 1000) % 3);
+		thread_ns[w->tid - 20] += w->ns;
+		locks_ns += w->waits->kind == WAITS_LOCK ? w->ns : 0;
+	}
 	deepest = w->frame_cnt > deepest ? w->frame_cnt : deepest;
 	sum_ns += w->ns;
 	calls++;
@@ -98,7 +128,8 @@ static void run(uint32_t steps)
 	uint64_t now = 5000000000ull;
 	uint32_t i;
 
-	sum_ns = calls = deepest = parents = 0;
+	sum_ns = calls = deepest = parents = locks_ns = 0;
+	memset(thread_ns, 0, sizeof(thread_ns));
 	sampler = task_sampler_new(&source, 1, &at);
 	assert_non_null(sampler);
 	for (i = 0; i <= steps; i++, now += STEP_NS)
@@ -176,6 +207,38 @@ static void test_running(void **state)
 	task_sampler_free(sampler);
 }
 
+/* Up to 3.13: a list of several threads. Each task says whose it is, and whether it runs. */
+static void test_mixed(void **state)
+{
+	begin(13);
+	fake.mixed = true;
+	run(10);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(thread_ns[i], 4 * 10 * STEP_NS);
+	assert_int_equal(locks_ns, 6 * 10 * STEP_NS);
+	task_sampler_free(sampler);
+	begin(13);
+	fake.mixed = true;
+	fake.running = 6;
+	run(10);
+	assert_int_equal(thread_ns[2], 3 * 10 * STEP_NS);
+	assert_int_equal(sum_ns, 11 * 10 * STEP_NS);
+	assert_int_equal(locks_ns, 5 * 10 * STEP_NS);
+	task_sampler_free(sampler);
+}
+
+/* A batch of a sparse set may have no tasks: the next one has their time, too. */
+static void test_sparse(void **state)
+{
+	uint64_t want = 5000ull * 400 * STEP_NS;
+
+	begin(5000);
+	fake.mixed = fake.sparse = true;
+	run(400);
+	assert_in_range(sum_ns, want / 100 * 96, want / 100 * 104);
+	task_sampler_free(sampler);
+}
+
 /* A chain of tasks: the last one waits, and its stack has all; or as many as fit. */
 static void test_chain(void **state)
 {
@@ -215,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_few), cmocka_unit_test(test_many),
 		cmocka_unit_test(test_lost_count), cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_mixed), cmocka_unit_test(test_sparse),
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_many_loops),
 	};
 
