@@ -192,7 +192,7 @@ static void look_tasks_take(struct process *p, struct look_tasks *out)
 	out->err = take_tasks(p, out);
 }
 
-void look_tasks_free(struct look_tasks *t)
+static void look_tasks_free(struct look_tasks *t)
 {
 	if (!t->err)
 		task_set_free(&t->set);
