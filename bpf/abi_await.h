@@ -108,7 +108,7 @@ _Static_assert(sizeof(struct raw_async) == 40 + RAW_ASYNC_TASKS + sizeof(struct 
  * of the coroutine of a task that runs. With it, user space recognises the task when it reads who
  * awaits it: the members are what the task had when the sample was taken.
  */
-#define RAW_TASK_NAME 64
+#define RAW_TASK_NAME 96		/* a str's text begins at 40 to 64 */
 struct raw_task {
 	struct raw_header h;
 	abi_u32 tid;

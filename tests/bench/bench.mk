@@ -93,6 +93,10 @@ bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-
 bench-tasks: $(O)/tachbpf interpreters ## how long tachbpf dump takes to list asyncio's tasks, beside python -m asyncio pstree (root)
 	$(BENCH)/bench_tasks.py $(BENCHFLAGS)
 
+.PHONY: bench-loops
+bench-loops: $(O)/tachbpf interpreters ## what a look at an event loop costs: tachbpf top --async (root)
+	$(BENCH)/bench_loops.py $(BENCHFLAGS)
+
 .PHONY: bench-period
 bench-period: $(O)/tests/bench/period_change ## what it costs to change the clock's period (root)
 	$<

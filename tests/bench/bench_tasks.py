@@ -3,7 +3,8 @@
 """make bench-tasks: how long it takes to list the asyncio tasks of a process, beside CPython's own
 `python -m asyncio pstree`, which the process' own interpreter runs.
 
-The target's tasks wait for a timer, each with three coroutines. CPU is that of the command and all that it starts.
+The target's tasks wait for a timer, each with three coroutines, and one gathers them. CPU is that of the command and
+all that it starts. Below 3.14 the tasks are read out of sets, those of "pure" out of dicts, and pstree is not there.
 """
 import argparse
 import os
@@ -22,7 +23,7 @@ import interpreters  # noqa: E402
 from processes import kill  # noqa: E402
 
 TACHBPF = os.environ["TACHBPF"]
-TARGET = HERE.parent / "e2e" / "targets" / "awaiting.py"
+TARGETS = HERE.parent / "e2e" / "targets"
 
 
 def timed(argv, runs):
@@ -41,33 +42,42 @@ def timed(argv, runs):
 
 def say(label, count, took, cpu, seen):
     if took is None:
-        print(f"{label:24} {count:6} tasks   did not run: {cpu}")
+        print(f"{label:36} {count:6} tasks   did not run: {cpu}")
         return
-    print(f"{label:24} {count:6} tasks  {took:8.1f} ms  CPU {cpu:8.1f} ms  {seen} tasks shown", flush=True)
+    print(f"{label:36} {count:6} tasks  {took:8.1f} ms  CPU {cpu:8.1f} ms  {seen} tasks shown", flush=True)
+
+
+def measure(interpreter, scratch, count, pure, runs):
+    tells = interpreter.minor >= (3, 14)
+    program = Path(scratch) / ("awaiting.py" if tells else "home_tasks.py")
+    program.write_text((TARGETS / program.name).read_text())
+    plan = ["many" if tells else "gathered", str(count), *(["pure"] if pure else [])]
+    label = f"{interpreter.name}{' pure' if pure else ''}"
+    target = subprocess.Popen(interpreter.command(program, f"{scratch}/truth", *plan), stdout=subprocess.PIPE,
+                              text=True, start_new_session=True)
+    try:
+        target.stdout.readline()
+        pid = str(target.pid)
+        say(label + ": tachbpf dump", count, *timed([TACHBPF, "dump", pid], runs))
+        if tells:
+            say(label + ": pstree", count, *timed(
+                ["nsenter", "-t", pid, "-m", "-r", interpreter.prefix[-1], "-m", "asyncio", "pstree", pid], runs))
+    finally:
+        kill(target)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--interpreter", default="sid-3.15")
+    parser.add_argument("--interpreters", nargs="+", default=["sid-3.15", "pyenv-3.12.1", "pyenv-3.8.18"])
     args = parser.parse_args()
-    interpreter = {i.name: i for i in interpreters.discover()}[args.interpreter]
+    found = {i.name: i for i in interpreters.discover()}
     with tempfile.TemporaryDirectory(dir="/tmp") as scratch:
         os.chmod(scratch, 0o755)
-        program = Path(scratch) / "awaiting.py"
-        program.write_text(TARGET.read_text())
-        for count in (1, 100, 10000):
-            target = subprocess.Popen(interpreter.command(program, f"{scratch}/truth", "many", str(count)),
-                                      stdout=subprocess.PIPE, text=True, start_new_session=True)
-            try:
-                target.stdout.readline()
-                pid = str(target.pid)
-                say("tachbpf dump", count, *timed([TACHBPF, "dump", pid], args.runs))
-                say("python -m asyncio pstree", count, *timed(
-                    ["nsenter", "-t", pid, "-m", "-r", interpreter.prefix[-1], "-m", "asyncio", "pstree", pid],
-                    args.runs))
-            finally:
-                kill(target)
+        for name in args.interpreters:
+            for pure in ((False,) if found[name].minor >= (3, 14) else (False, True)):
+                for count in (1, 100, 10000):
+                    measure(found[name], scratch, count, pure, args.runs)
 
 
 if __name__ == "__main__":

@@ -94,7 +94,8 @@ static void read_locks(struct py_walk *w)
 	while (cnt--)
 		py_lock_of(w, withs[cnt].self);
 	py_lock_given_up(w, &frame.at, &frame.frame);
-	py_lock_awaited(w, &frame.at, &frame.frame);
+	py_lock_awaited(w, &frame.at, &frame.frame, &lock);
+	check(!lock.addr || lock.kind < PY_LOCK_KINDS);
 	py_lock_is_held(w, lock.addr);
 	py_code_releases(w, frame.frame.code);
 	py_frame_taken(w, &frame.at, &frame.frame, taken, &cnt);

@@ -158,8 +158,8 @@ static const struct family of_loops[] = {
 	OF_LOOPS("cost_seconds", METRIC_COUNTER, FIELD_NS, cost_ns,
 		 "CPU time of these looks, by their number of reads."),
 	OF_LOOPS("late_seconds", METRIC_GAUGE, FIELD_NS, late_ns,
-		 "By how much the last looks were late; more than 1 for long: 1 % of a CPU does not "
-		 "suffice for so many processes."),
+		 "By how much the last looks were late; more than 1 for long: 1 % of a CPU does "
+		 "not suffice for so many processes."),
 };
 
 /* For each exporter with a queue. */

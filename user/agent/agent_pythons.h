@@ -16,8 +16,8 @@
 struct agent_pythons;
 
 /*
- * rows: metrics.services; modes: enum agent_mode; loops: event loops are looked at; keys: metrics.labels, which are copied; config,
- * which stays valid: for labels.
+ * rows: metrics.services; modes: enum agent_mode; loops: event loops are looked at; keys:
+ * metrics.labels, which are copied; config, which stays valid: for labels.
  * Returns NULL with errno on failure. Free it by agent_pythons_free() after the capture.
  */
 struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, bool loops,

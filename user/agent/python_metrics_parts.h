@@ -104,9 +104,10 @@ static inline bool python_has_row(const struct python_service *s)
 
 /* ---- python_loops.c ---- */
 
+/* Nothing is known. */
 void python_loops_forget(uint64_t figures[PYTHON_LOOPS]);
+/* Makes the figures of services out of those of their processes. */
 void python_loops_tick(struct python_metrics *m);
-void python_loops_render(const struct python_metrics *m, struct metrics_text *t);
 
 /* ---- python_rows.c ---- */
 

@@ -178,6 +178,51 @@ static void put_gauges(const struct python_metrics *m, struct metrics_text *t)
 	metrics_count(t, NULL, 0, cnt);
 }
 
+/* Event loops. What nobody knows is left out. */
+static const struct {
+	const char *name, *help;
+	bool ns;
+} loop_families[PYTHON_LOOPS] = {
+	[PYTHON_LOOPS_RUNNING] = { "tachbpf_python_asyncio_loops",
+		"Event loops that run in the service's processes." },
+	[PYTHON_LOOPS_TASKS] = { "tachbpf_python_asyncio_tasks",
+		"asyncio tasks of the service's processes." },
+	[PYTHON_LOOPS_READY] = { "tachbpf_python_asyncio_ready_callbacks",
+		"Callbacks that were ready to run in one process, at most in the last minute." },
+	[PYTHON_LOOPS_LONGEST] = { "tachbpf_python_asyncio_longest_callback_seconds",
+		"Time that one callback has blocked its event loop, at least, in the last minute.",
+		.ns = true },
+	[PYTHON_LOOPS_LAG] = { "tachbpf_python_asyncio_lag_seconds",
+		"Time by which timers or events were late in an event loop, at least, in the last "
+		"minute.", .ns = true },
+};
+
+static void put_loop(const struct python_metrics *m, const struct python_service *s, size_t i,
+		     struct metrics_text *t)
+{
+	struct metric_label labels[PYTHON_LABELS_ALL];
+	size_t cnt;
+
+	if (s->loops[i] == PYTHON_LOOPS_UNKNOWN)
+		return;
+	cnt = python_labels(m, s, NULL, NULL, labels);
+	(loop_families[i].ns ? metrics_ns : metrics_count)(t, labels, cnt, s->loops[i]);
+}
+
+static void put_loops(const struct python_metrics *m, struct metrics_text *t)
+{
+	const struct python_service *s;
+	size_t i;
+
+	for (i = 0; i < PYTHON_LOOPS && m->what & PYTHON_METRICS_LOOPS; i++) {
+		metrics_family(t, loop_families[i].name, METRIC_GAUGE, loop_families[i].help);
+		PYTHON_EACH_SERVICE(m, s)
+			if (python_has_row(s))
+				put_loop(m, s, i, t);
+		put_loop(m, &m->other, i, t);
+	}
+}
+
 void python_metrics_render(const struct python_metrics *m, struct metrics_text *t)
 {
 	size_t i;
@@ -186,5 +231,5 @@ void python_metrics_render(const struct python_metrics *m, struct metrics_text *
 		if ((rows[i].what & m->what) == rows[i].what)
 			put_counters(m, &rows[i], t);
 	put_gauges(m, t);
-	python_loops_render(m, t);
+	put_loops(m, t);
 }

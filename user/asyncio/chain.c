@@ -56,7 +56,7 @@ static bool is_same_name(const struct chain *c, const uint8_t *now)
 	const uint8_t *then = c->q->name_bytes;
 	uint16_t head = c->r.walk.head, hash = o->str_length + 8, data = o->str_ascii_data;
 
-	if (data > RAW_TASK_NAME || hash + 8u > RAW_TASK_NAME)
+	if (data + 8u > RAW_TASK_NAME || hash + 8u > RAW_TASK_NAME || head < 8)
 		return false;
 	return !memcmp(then + head - 8, now + head - 8, 16) &&
 	       (word_at(then, hash) == word_at(now, hash) ||
@@ -64,16 +64,16 @@ static bool is_same_name(const struct chain *c, const uint8_t *now)
 	       !memcmp(then + data, now + data, RAW_TASK_NAME - data);
 }
 
-/* Read the name again: as much of it as the BPF side reads from 3.14 on. */
+/*
+ * Read the name again: as much of it as the BPF side reads from 3.14 on. Returns true if it is the
+ * same. A name that could not be read then says nothing: the task may be another one.
+ */
 static bool read_name(struct chain *c)
 {
 	struct raw_async *raw = &c->out->raw;
 	size_t len = object_first_read(c->q->name, RAW_TASK_NAME, RAW_ASYNC_NAME);
-	static const uint8_t unreadable[RAW_TASK_NAME];
 
 	raw->name_at.len = 0;
-	if (!memcmp(c->q->name_bytes, unreadable, RAW_TASK_NAME))
-		return true;
 	if (py_get(&c->r.walk, c->q->name, raw->name, len) || !is_same_name(c, raw->name))
 		return false;
 	if (!py_expect(&c->r.walk, c->q->name, PY_IS_STR))

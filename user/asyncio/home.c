@@ -142,22 +142,45 @@ static int read_futures_module(struct py_walk *w, uint64_t module, struct async_
 	return err;
 }
 
+/*
+ * The types of _asyncio are in use also if a program has put the Python classes in their place:
+ * nest_asyncio does so in a notebook whose loop has tasks.
+ */
+static void read_c_module(struct py_walk *w, uint64_t module, struct async_home *h)
+{
+	static const char *const names[] = { "Task", "Future" };
+	uint64_t v[2], dict;
+
+	if (!module || py_pointer(w, module + w->head, &dict) ||
+	    py_dict_values(w, dict, names, 2, NAMES_MAX, v) || !v[0] || !v[1] ||
+	    py_expect(w, v[0], PY_IS_TYPE) || py_expect(w, v[1], PY_IS_TYPE) ||
+	    !is_compiled(w, v[0]) || !is_compiled(w, v[1]))
+		return;
+	h->task = v[0];
+	h->future = v[1];
+	h->pure = 0;
+}
+
 /* -ENOENT: the interpreter has not loaded asyncio, or not completely so far. */
 static int read_home(struct py_walk *w, uint64_t interp, struct async_home *h)
 {
 	/* While asyncio is imported, the sets are still those that are about to be replaced. */
 	static const char *const names[] = { "asyncio.tasks", "asyncio.futures",
-					     "asyncio.unix_events" };
-	uint64_t v[3], modules;
+					     "asyncio.unix_events", "_asyncio" };
+	uint64_t v[4], modules;
 	int err = py_pointer(w, interp + w->o->interp_modules, &modules);
 
 	if (!err)
-		err = py_dict_values(w, modules, names, 3, MODULES_MAX, v);
+		err = py_dict_values(w, modules, names, 4, MODULES_MAX, v);
 	if (!err && (!v[0] || !v[1] || !v[2]))
 		err = -ENOENT;
 	if (!err)
 		err = read_tasks_module(w, v[0], h);
-	return err ? err : read_futures_module(w, v[1], h);
+	if (!err)
+		err = read_futures_module(w, v[1], h);
+	if (!err)
+		read_c_module(w, v[3], h);
+	return err;
 }
 
 static int add_home(struct py_walk *w, const struct py_layout *l, uint64_t interp,

@@ -21,11 +21,11 @@ struct async_home {
 				 * to 3.11) or of _scheduled_tasks */
 	uint64_t eager;		/* _eager_tasks: a set of tasks (3.12+); 0: none */
 	uint64_t current;	/* _current_tasks: a dict, loop -> the task that it runs now */
-	uint64_t task, future;	/* the types asyncio.Task and asyncio.Future */
+	uint64_t task, future;	/* the types Task and Future of _asyncio; without it asyncio's */
 	uint64_t py_step;	/* code object of the method of py_task that runs its coroutine; 0:
 				 * unknown */
-	uint64_t py_task, py_future;	/* the Python classes, which may be the same */
-	uint8_t pure;		/* 1: they are the same: there is no _asyncio */
+	uint64_t py_task, py_future;	/* the Python classes; 0: unknown */
+	uint8_t pure;		/* 1: there is no _asyncio: all are Python classes */
 	uint8_t pad[7];
 };
 

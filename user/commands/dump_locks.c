@@ -11,6 +11,7 @@
 
 #include "base/colour.h"
 #include "base/util.h"
+#include "asyncio/waits_for.h"
 #include "look/look_locks.h"
 #include "model/event.h"
 #include "model/thread_names.h"
@@ -51,6 +52,7 @@ static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_PLAIN] = "Lock", [PY_LOCK_RLOCK] = "RLock",
 	[PY_LOCK_SEMAPHORE] = "multiprocessing lock", [PY_LOCK_CONDITION] = "Condition",
 	[PY_LOCK_IMPORT] = "import lock", [PY_LOCK_ASYNCIO] = "asyncio.Lock",
+	[PY_LOCK_PERMITS] = "asyncio.Semaphore",
 };
 
 /* Prints "Lock 0x7f...", "import lock of module 'json'". */
@@ -68,10 +70,14 @@ static void print_lock(const struct look_lock *lock)
 		printf(" to be notified");
 }
 
-/* Prints " holds (pay_ba, /srv/pay.py:9, inside the `with` on line 8)". */
-static void print_holds(const struct look_lock *lock)
+static bool is_of_tasks(const struct look_lock *lock)
 {
-	printf(" %s", lock->sure ? "holds" : "may hold");
+	return lock->kind == PY_LOCK_ASYNCIO || lock->kind == PY_LOCK_PERMITS;
+}
+
+/* Prints " (pay_ba, /srv/pay.py:9, inside the `with` on line 8)". */
+static void print_place(const struct look_lock *lock)
+{
 	if (!*lock->function)
 		return;
 	printf(" (");
@@ -82,9 +88,15 @@ static void print_holds(const struct look_lock *lock)
 		printf(":%d", lock->line);
 	if (lock->since_line != LINE_NONE)
 		printf(lock->by_hand ? ", acquired on line %d" :
-		       lock->kind == PY_LOCK_ASYNCIO ? ", inside the `async with` on line %d" :
+		       is_of_tasks(lock) ? ", inside the `async with` on line %d" :
 		       ", inside the `with` on line %d", lock->since_line);
 	printf(")");
+}
+
+static void print_holds(const struct look_lock *lock)
+{
+	printf(" %s", lock->sure ? "holds" : "may hold");
+	print_place(lock);
 }
 
 void dump_text_lock(const struct look_thread *t)
@@ -104,14 +116,47 @@ void dump_text_lock(const struct look_thread *t)
 	}
 }
 
+/* Prints ", which 3 tasks are inside of, such as reader (...)". */
+static void print_holders(const struct look_tasks *t, const struct look_lock *lock)
+{
+	if (lock->holders > 1)
+		printf(", which %u tasks are inside of, such as ", lock->holders);
+	else
+		printf(", which task ");
+	dump_text_task(&t->set.tasks[lock->first]);
+	if (lock->holders == 1)
+		printf(" is inside of");
+	print_place(lock);
+}
+
+/* What a task waits for, by its coroutines; not if one of them says it in one word. */
+static void print_waits_for(const struct task_waits_for *w)
+{
+	const char *word = waits_for_word(w->kind);
+
+	if (!*word || w->kind == WAITS_SLEEP)
+		return;
+	printf(", waits for %s", word);
+	if (w->kind == WAITS_SOCKET && w->fd >= 0)
+		printf(" (descriptor %d)", w->fd);
+	else if (*w->name)
+		putchar(' ');
+	if (*w->name)
+		dump_text_escaped(w->name, strlen(w->name));
+}
+
 void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
 {
 	const struct look_lock *lock = t->waits ? t->waits[task].lock : NULL;
 
-	if (!lock)
+	if (!lock) {
+		print_waits_for(&t->set.tasks[task].waits);
 		return;
+	}
 	printf(", waits for ");
 	print_lock(lock);
+	if (lock->holders)
+		print_holders(t, lock);
 	if (lock->holder >= t->set.cnt)
 		return;
 	printf(lock->holder == task ? ", which this task" : ", which task ");
@@ -304,8 +349,38 @@ void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holde
 	json_uint_known(j, "holder", holder);
 	json_bool(j, "certain", holder && lock->sure);
 	json_bool(j, "other_process", lock->foreign);
+	if (lock->kind == PY_LOCK_PERMITS)
+		json_uint(j, "tasks_inside", lock->holders);
 	write_place(j, lock);
 	json_bool(j, "timeout", timed);
+	json_object_end(j);
+}
+
+void dump_json_waits_for(struct json *j, const struct task_waits_for *w)
+{
+	static const char *const kinds_of[WAITS_KINDS] = {
+		[WAITS_SLEEP] = "sleep", [WAITS_LOCK] = "lock", [WAITS_SEMAPHORE] = "semaphore",
+		[WAITS_CONDITION] = "condition", [WAITS_EVENT] = "event",
+		[WAITS_BARRIER] = "barrier", [WAITS_QUEUE_GET] = "queue_get",
+		[WAITS_QUEUE_PUT] = "queue_put", [WAITS_QUEUE_JOIN] = "queue_join",
+		[WAITS_SOCKET] = "socket", [WAITS_PROCESS] = "process",
+		[WAITS_EXECUTOR] = "executor",
+	};
+	char addr[24];
+
+	if (w->kind >= WAITS_KINDS || !kinds_of[w->kind]) {
+		json_null(j, "waits_for");
+		return;
+	}
+	snprintf(addr, sizeof(addr), "0x%" PRIx64, w->obj);
+	json_object(j, "waits_for");
+	json_string(j, "kind", kinds_of[w->kind]);
+	json_string(j, "object", w->obj ? addr : NULL);
+	json_string(j, "name", *w->name ? w->name : NULL);
+	if (w->kind == WAITS_SOCKET && w->fd >= 0)
+		json_int(j, "fd", w->fd);
+	else
+		json_null(j, "fd");
 	json_object_end(j);
 }
 

@@ -89,6 +89,7 @@ static void print_state(const struct look_process *p, const struct look_thread *
 		printf(")");
 	print_idle(t);
 	dump_text_lock(t);
+	dump_text_loop(t->loop);
 	if (t->status & STATUS_HAS_GIL)
 		printf(", holds the GIL");
 	if (t->moved)
@@ -363,6 +364,7 @@ void dump_json(struct json *j, const struct look_process *p, bool locals)
 		write_thread(j, p, &p->threads[i], locals);
 	json_array_end(j);
 	dump_tasks_json(j, p);
+	dump_json_loops(j, p);
 	dump_greenlets_json(j, p);
 	dump_json_deadlocks(j, p, false);
 	dump_json_deadlocks(j, p, true);

@@ -37,7 +37,10 @@ void dump_text_frame(const struct profile_tables *tables, uint32_t id);
 
 /* Prints ", RLock 0x7f..., which thread 7 holds", if it is known. */
 void dump_text_lock(const struct look_thread *t);
-/* Prints ", waits for asyncio.Lock 0x7f..., which task reader holds", if task number i does. */
+/*
+ * Prints what task number i waits for, if that is known: ", waits for asyncio.Lock 0x7f..., which
+ * task reader holds", ", waits for Queue self.jobs".
+ */
 void dump_text_task_lock(const struct look_tasks *t, uint32_t i);
 /* Prints a line for each deadlock of a process with its threads or tasks. */
 void dump_text_circles(const struct look_process *p);
@@ -46,6 +49,8 @@ void dump_text_deadlocks(const struct look_process *p, bool tasks);
 
 /* Writes the key "lock" of a thread or task. lock NULL: none; holder: a tid or id, 0: unknown. */
 void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holder, bool timed);
+/* Writes the key "waits_for" of a task. */
+void dump_json_waits_for(struct json *j, const struct task_waits_for *w);
 /* Writes the key "deadlocks", or "task_deadlocks", of a process. */
 void dump_json_deadlocks(struct json *j, const struct look_process *p, bool tasks);
 /* Writes a line of source; null: it has none. */
@@ -58,6 +63,16 @@ void dump_tasks_text(const struct look_process *p);
 
 /* Writes the keys tasks, tasks_complete, trio_tasks and trio_tasks_complete. */
 void dump_tasks_json(struct json *j, const struct look_process *p);
+
+/* ---- event loops (dump_loops.c) ---- */
+
+/*
+ * Prints ", has blocked its event loop for 4.2 s" if a callback has run for so long. loop: NULL:
+ * nothing.
+ */
+void dump_text_loop(const struct loop_state *loop);
+/* Writes the key loops: null, or an object for each. */
+void dump_json_loops(struct json *j, const struct look_process *p);
 
 /* ---- greenlets ---- */
 

@@ -105,6 +105,8 @@ static void print_task(const struct text *t, const struct task_line *l)
 	if (task && task->flags & TASK_OTHERS)
 		fputs(" (more may await it)", stdout);
 	fputs(marks[l->mark], stdout);
+	if (task && task->running && l->mark == TASK_MARK_NONE)
+		dump_text_loop(look_loop_of(&t->tasks->loops, task->tid));
 	if (task && l->mark == TASK_MARK_NONE)
 		dump_text_task_lock(t->tasks, l->task);
 }
@@ -213,6 +215,7 @@ static void write_task(struct json *j, const struct look_process *p,
 	json_array_end(j);
 	dump_json_lock(j, lock, lock && lock->holder < set->cnt ? set->tasks[lock->holder].addr : 0,
 		       false);
+	dump_json_waits_for(j, &task->waits);
 	json_object_end(j);
 }
 

@@ -16,9 +16,9 @@
 struct py_greenlet {
 	uint64_t addr;		/* of the object */
 	uint64_t data;		/* of its data: in the object up to 1.x */
-	/* Of its C stack: where it is when it runs; how much of it, from start on, is in a copy. */
+	/* Of its C stack: where it is when it runs; how much, from start on, is in a copy. */
 	uint64_t start, stop, copy, saved;
-	uint64_t top;		/* frame object of its innermost function; 0: it runs, or has none */
+	uint64_t top;		/* frame object of its innermost function; 0: it runs, or none */
 	bool early;		/* of 2.0 to 3.1.0 */
 	uint8_t self_at;	/* then: the word of its data where it has itself */
 	uint64_t words[PY_GREENLET_WORDS];	/* its data */

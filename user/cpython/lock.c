@@ -234,9 +234,12 @@ uint64_t py_lock_of(struct py_walk *w, uint64_t obj)
 					     "_multiprocessing.SemLock", "_ModuleLock" };
 	static const char *const with_lock[] = { "Condition", "_ModuleLockManager" };
 	static const char *const with_semlock[] = { "Lock", "RLock" };
+	static const char *const permits[] = { "Semaphore", "BoundedSemaphore" };
 	uint64_t found;
 	unsigned int i;
 
+	if (is_any_of(w, obj, permits, ARRAY_SIZE(permits)))	/* threading's have no waiters */
+		return py_attribute(w, obj, "_waiters", &found) ? 0 : obj;
 	for (i = 0; i < WRAPPERS_MAX; i++) {
 		if (is_any_of(w, obj, locks, ARRAY_SIZE(locks)))
 			return obj;
@@ -288,12 +291,23 @@ static uint64_t self_in(struct py_walk *w, const struct py_frames_at *at,
 	return self;
 }
 
-uint64_t py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
-			 const struct py_frame *innermost)
+void py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
+		     const struct py_frame *innermost, struct py_lock *out)
 {
-	uint64_t self = self_in(w, at, innermost, "Lock", "acquire");
+	static const struct {
+		const char *class;
+		enum py_lock_kind kind;
+	} classes[] = { { "Lock", PY_LOCK_ASYNCIO }, { "Semaphore", PY_LOCK_PERMITS },
+			{ "BoundedSemaphore", PY_LOCK_PERMITS } };
+	uint64_t self;
+	size_t i;
 
-	return self && py_lock_of(w, self) == self ? self : 0;
+	*out = (struct py_lock){ 0 };
+	for (i = 0; i < ARRAY_SIZE(classes) && !out->addr; i++) {
+		self = self_in(w, at, innermost, classes[i].class, "acquire");
+		if (self && py_lock_of(w, self) == self)
+			*out = (struct py_lock){ .addr = self, .kind = classes[i].kind };
+	}
 }
 
 uint64_t py_lock_given_up(struct py_walk *w, const struct py_frames_at *at,

@@ -20,6 +20,7 @@ enum py_lock_kind {
 	PY_LOCK_CONDITION,	/* not a lock: the thread waits to be notified */
 	PY_LOCK_IMPORT,		/* of a module that is being imported */
 	PY_LOCK_ASYNCIO,	/* asyncio.Lock: a task waits for it, not a thread */
+	PY_LOCK_PERMITS,	/* asyncio.Semaphore: likewise, and several tasks can have it */
 	PY_LOCK_KINDS,
 };
 
@@ -42,13 +43,16 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 		 uint64_t futex, struct py_lock *out);
 
 /*
- * The asyncio.Lock awaited by the task with this innermost frame, which is that of Lock.acquire().
- * 0: none.
+ * The asyncio.Lock or asyncio.Semaphore awaited by the task with this innermost frame, which is
+ * that of its acquire(). *out is valid, with address 0, if there is none.
  */
-uint64_t py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
-			 const struct py_frame *innermost);
+void py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
+		     const struct py_frame *innermost, struct py_lock *out);
 
-/* The lock that `with obj` holds: obj itself, or that of a Condition; 0: obj is of another kind. */
+/*
+ * The lock, or asyncio.Semaphore, that `with obj` holds: obj itself, or that of a Condition; 0: obj
+ * is of another kind.
+ */
 uint64_t py_lock_of(struct py_walk *w, uint64_t obj);
 /* Returns true if this threading.Lock or asyncio.Lock is locked; false if it is unreadable. */
 bool py_lock_is_held(struct py_walk *w, uint64_t lock);

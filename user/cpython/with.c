@@ -28,6 +28,7 @@ struct block {
 
 #define OP_SETUP_WITH 143	/* the same */
 #define OP_EXTENDED_ARG 144
+#define OP_SETUP_ASYNC_WITH 154
 
 /* Shared by both methods. */
 struct frame_stack {
@@ -100,7 +101,8 @@ static bool find_setup(struct frame_stack *f, uint32_t handler, uint32_t *lasti)
 			return false;
 		for (i = 0; i + 1 < len; i += 2) {
 			arg = arg << 8 | b[i + 1];
-			if (b[i] == OP_SETUP_WITH && off + i + 2 + arg * unit == handler * unit) {
+			if ((b[i] == OP_SETUP_WITH || b[i] == OP_SETUP_ASYNC_WITH) &&
+			    off + i + 2 + arg * unit == handler * unit) {
 				*lasti = off + i;
 				return true;
 			}

@@ -252,8 +252,18 @@ static void settle(struct greenlets *g)
 	}
 }
 
+/* What others have reserved, which may take all of the time, comes last. */
+static int by_size(const void *a, const void *b)
+{
+	const struct heap_map *x = a, *y = b;
+	uint64_t n = x->end - x->start, m = y->end - y->start;
+
+	return n != m ? (n < m ? -1 : 1) : x->start < y->start ? -1 : x->start > y->start;
+}
+
 static int find_greenlets(struct greenlets *g, struct heap_mem *mem)
 {
+	struct heap_maps maps = { 0 };
 	uint32_t i;
 	int err = find_all_types(g);
 
@@ -263,10 +273,14 @@ static int find_greenlets(struct greenlets *g, struct heap_mem *mem)
 	g->out->type_cnt = g->type_cnt;
 	for (i = 0; i < g->type_cnt; i++)
 		name_type(g, i);
-	err = greenlets_scan(mem, g->types, g->type_cnt, g->walk.head - 8u, take_object, g);
-	if (err == -E2BIG)
+	err = heap_maps_read(&maps, mem->tgid);
+	if (maps.cnt)
+		qsort(maps.list, maps.cnt, sizeof(*maps.list), by_size);
+	if (!err && greenlets_scan(mem, &maps, g->types, g->type_cnt, g->walk.head - 8u,
+				   take_object, g))
 		g->out->cut = 1;
-	else if (err)
+	heap_maps_free(&maps);
+	if (err)
 		return err;
 	qsort(g->found, g->found_cnt, sizeof(*g->found), by_address);
 	for (i = 0; i < g->found_cnt; i++)

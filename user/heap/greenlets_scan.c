@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/time.h"
+
 /* Pages whose presence is asked for at a time, in steps of STEP_PAGES. */
 #define STEP_PAGES 16u
 #define STEPS 32u
@@ -84,6 +86,8 @@ static void scan_map(struct scan *s, uint64_t start, uint64_t end)
 	uint32_t i;
 
 	for (addr = start; addr < end && !s->ended && !s->mem->ended; addr += STEPS * step) {
+		if (now_ns() - s->mem->begin_ns > s->mem->time_ns)
+			s->mem->ended = true;
 		heap_mem_pages(s->mem, addr, (uint32_t)step, pages, STEPS);
 		run = 0;
 		for (i = 0; i <= STEPS * STEP_PAGES; i++) {
@@ -100,13 +104,13 @@ static void scan_map(struct scan *s, uint64_t start, uint64_t end)
 	}
 }
 
-int greenlets_scan(struct heap_mem *mem, const uint64_t *types, uint32_t cnt, uint32_t type_at,
-		   bool (*found)(void *ctx, uint64_t addr), void *ctx)
+int greenlets_scan(struct heap_mem *mem, const struct heap_maps *maps, const uint64_t *types,
+		   uint32_t cnt, uint32_t type_at, bool (*found)(void *ctx, uint64_t addr),
+		   void *ctx)
 {
 	static struct scan s;
-	struct heap_maps maps = { 0 };
+	bool left_out = maps->cut;
 	size_t i;
-	int err = heap_maps_read(&maps, mem->tgid);
 
 	memset(&s, 0, sizeof(s));
 	s.mem = mem;
@@ -114,10 +118,11 @@ int greenlets_scan(struct heap_mem *mem, const uint64_t *types, uint32_t cnt, ui
 	s.found = found;
 	s.ctx = ctx;
 	add_types(&s, types, cnt);
-	for (i = 0; !err && i < maps.cnt && !s.ended && !mem->ended; i++)
-		scan_map(&s, maps.list[i].start, maps.list[i].end);
-	if (!err && (s.ended || mem->ended || maps.cut))
-		err = -E2BIG;
-	heap_maps_free(&maps);
-	return err;
+	for (i = 0; i < maps->cnt && !s.ended && !mem->ended; i++) {
+		if (maps->list[i].end - maps->list[i].start > GREENLETS_MAP_BYTES_MAX)
+			left_out = true;
+		else
+			scan_map(&s, maps->list[i].start, maps->list[i].end);
+	}
+	return s.ended || mem->ended || left_out ? -E2BIG : 0;
 }

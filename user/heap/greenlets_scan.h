@@ -7,14 +7,17 @@
 
 /* Limit on types. */
 #define GREENLETS_SCAN_TYPES_MAX 512u
+/* A larger mapping is not the interpreter's: asking which pages are there would take too long. */
+#define GREENLETS_MAP_BYTES_MAX (256ull << 30)
 
 /*
  * Call found() with each address at whose word `type_at` bytes further on is the address of one of
- * these types: an object, or what was one. Returns false to end. Reads the memory in which objects
- * are, except pages that are not there. 0; -E2BIG: a limit of mem ended it, found() did, or there
- * are more mappings; other -errno.
+ * these types: an object, or what was one; found() returns false to end. Reads these mappings,
+ * except pages that are not there. 0; -E2BIG: a limit of mem ended it, found() did, or some
+ * mappings are left out, because they are too large.
  */
-int greenlets_scan(struct heap_mem *mem, const uint64_t *types, uint32_t cnt, uint32_t type_at,
-		   bool (*found)(void *ctx, uint64_t addr), void *ctx);
+int greenlets_scan(struct heap_mem *mem, const struct heap_maps *maps, const uint64_t *types,
+		   uint32_t cnt, uint32_t type_at, bool (*found)(void *ctx, uint64_t addr),
+		   void *ctx);
 
 #endif

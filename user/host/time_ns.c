@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * time_ns.c - see time_ns.h. The file timens_offsets is about the namespace of a process' future
- * children (time_namespaces(7)); it is the process' own, too, unless it has called unshare() itself.
+ * children (time_namespaces(7)). It is the process' own, too, unless it has called unshare().
  */
 #include "host/time_ns.h"
 
@@ -17,7 +17,8 @@
 /* The kernel allows no clock beyond KTIME_SEC_MAX / 2. */
 #define SECONDS_MAX (INT64_MAX / (int64_t)NS_PER_S / 2)
 
-int time_ns_parse(const char *text, int64_t *ns)
+/* The offset of CLOCK_MONOTONIC. 0 or -EBADMSG. */
+static int parse(const char *text, int64_t *ns)
 {
 	const char *line = strstr(text, "monotonic");
 	int64_t s, rest;
@@ -34,7 +35,7 @@ static int read_offset(pid_t tgid, int64_t *ns)
 	char text[256];
 	ssize_t len = proc_read(tgid, "timens_offsets", text, sizeof(text));
 
-	return len < 0 ? (int)len : time_ns_parse(text, ns);
+	return len < 0 ? (int)len : parse(text, ns);
 }
 
 int time_ns_offset(pid_t tgid, int64_t *ns)

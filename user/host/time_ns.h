@@ -13,7 +13,4 @@
  */
 int time_ns_offset(pid_t tgid, int64_t *ns);
 
-/* The offset of CLOCK_MONOTONIC in the text of /proc/PID/timens_offsets. 0 or -EBADMSG. */
-int time_ns_parse(const char *text, int64_t *ns);
-
 #endif

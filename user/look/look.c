@@ -116,32 +116,33 @@ int look_tasks_name(struct process *p, struct look_tasks *t)
 	return err;
 }
 
-/* Returns true if a task is in asyncio's Lock.acquire(). Otherwise nothing more need be read. */
+/*
+ * Returns true if a task is in acquire() of asyncio's Lock or Semaphore, whose innermost frame may be that of the
+ * future that it awaits. Otherwise nothing more need be read.
+ */
 static bool some_acquire(const struct process *p, const struct look_tasks *t)
 {
-	static const char name[] = "Lock.acquire";
 	const struct profile_tables *tables = process_tables(p);
 	const struct string_ref *func;
 	const struct task *task;
-	uint32_t frame;
+	uint32_t frame, i;
 
-	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++) {
-		if (!task->frame_cnt)
-			continue;
-		frame = t->frames[task->frame_at + task->frame_cnt - 1];
-		func = &tables->strings[tables->frames[frame].func];
-		if (func->len == sizeof(name) - 1 && !memcmp(func->data, name, func->len))
-			return true;
-	}
+	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++)
+		for (i = task->frame_cnt; i && i + 2 > task->frame_cnt; i--) {
+			frame = t->frames[task->frame_at + i - 1];
+			func = &tables->strings[tables->frames[frame].func];
+			/* Up to 3.10 code objects have no qualified name. */
+			if (ref_ends_with(*func, ".acquire") || ref_is(*func, "acquire"))
+				return true;
+		}
 	return false;
 }
 
-static void find_locks(const struct process *p, const struct async_layout *async,
-		       struct look_tasks *t)
+static void find_locks(const struct process *p, const struct tasks_at *at, struct look_tasks *t)
 {
 	t->waits = some_acquire(p, t) ? calloc(t->set.cnt, sizeof(*t->waits)) : NULL;
 	if (t->waits)
-		t->locks = look_task_locks_of(p, async, t->set.tasks, t->set.cnt, t->waits);
+		t->locks = look_task_locks_of(p, at, t->set.tasks, t->set.cnt, t->waits);
 }
 
 /* Where asyncio keeps its tasks. -ENOENT: it is not loaded; -EOPNOTSUPP; other -errno. */
@@ -152,6 +153,7 @@ static int find_asyncio(struct process *p, struct tasks_at *at)
 	*at = (struct tasks_at){
 		.l = process_image(p)->layout, .objects = process_image(p)->objects,
 		.interps = process_interps(p), .homes = { .musl = process_has_musl(p) },
+		.waits = 1,
 	};
 	if (!at->interps)
 		return -ENOENT;
@@ -170,14 +172,16 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	err = find_asyncio(p, &at);
 	if (err)
 		return err;
+	look_loops_take(p, &at, &t->loops);
 	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
 	if (err)
 		return err;
+	look_loops_check(p, &at, &t->loops);
 	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);
-	else if (at.async.valid)
-		find_locks(p, &at.async, t);
+	else
+		find_locks(p, &at, t);
 	return err;
 }
 
@@ -225,6 +229,7 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 	l->counts->shown++;
 	if (l->args->tasks && !shown.ended) {
 		look_tasks_take(p, &tasks);
+		look_loops_of_threads(p, &tasks.loops, list, seen->cnt);
 		shown.tasks = &tasks;
 		look_trio_take(p, &trio);
 		shown.trio = &trio;

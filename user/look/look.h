@@ -17,6 +17,7 @@
 #include "look/look_greenlets.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
+#include "look/look_loops.h"
 #include "memory/task_walk.h"
 
 struct identities;
@@ -77,6 +78,7 @@ struct look_tasks {
 	uint32_t *frames;	/* of each of set.frames: its id in process_tables() */
 	struct look_wait *waits;	/* of each task; NULL: none waits for a lock */
 	struct look_lock *locks;	/* that waits point to */
+	struct look_loops loops;	/* of asyncio */
 };
 
 /* Resolve the names of all frames of t->set. 0 or -ENOMEM. */

@@ -177,6 +177,7 @@ static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, ui
 		l->kind = l->kind < PY_LOCK_KINDS ? l->kind : PY_LOCK_PLAIN;
 		l->holder = l->holder < cnt ? l->holder : LOOK_NO_HOLDER;
 		l->holder_tid = 0;
+		l->holders = l->first < cnt && l->holders <= cnt ? l->holders : 0;
 		l->sure = *(unsigned char *)&l->sure & 1;
 		l->foreign = *(unsigned char *)&l->foreign & 1;
 		l->by_hand = *(unsigned char *)&l->by_hand & 1;
@@ -257,7 +258,7 @@ struct look_lock *look_locks_of(const struct process *p, struct capture *capture
 
 /* ---- asyncio ---- */
 
-static struct look_locks *ask_tasks(const struct process *p, const struct async_layout *async,
+static struct look_locks *ask_tasks(const struct process *p, const struct tasks_at *at,
 				    const struct task *tasks, uint32_t cnt, bool cut)
 {
 	struct look_locks *s = begin_question(p, cnt);
@@ -267,18 +268,18 @@ static struct look_locks *ask_tasks(const struct process *p, const struct async_
 		return NULL;
 	s->tasks = true;
 	s->cut = cut;
-	s->async = *async;
+	s->where = *at;
 	for (i = 0; i < cnt; i++)
 		s->threads[i] = (struct look_lock_of){ .task = tasks[i].addr };
 	return look_worker_locks_answer(s->tgid) ? NULL : s;
 }
 
-struct look_lock *look_task_locks_of(const struct process *p, const struct async_layout *async,
+struct look_lock *look_task_locks_of(const struct process *p, const struct tasks_at *at,
 				     const struct task *tasks, size_t all, struct look_wait *waits)
 {
 	uint32_t cnt = all < LOOK_THREADS_MAX ? (uint32_t)all : LOOK_THREADS_MAX, i, lock, lock_cnt;
 	uint32_t *next = calloc(cnt + 1, 2 * sizeof(*next));	/* and circles */
-	const struct look_locks *s = next ? ask_tasks(p, async, tasks, cnt, cnt < all) : NULL;
+	const struct look_locks *s = next ? ask_tasks(p, at, tasks, cnt, cnt < all) : NULL;
 	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
 
 	for (i = 0; list && i < cnt; i++) {

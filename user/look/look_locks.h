@@ -14,7 +14,7 @@
 #ifndef TACHBPF_LOOK_LOOK_LOCKS_H
 #define TACHBPF_LOOK_LOOK_LOCKS_H
 
-#include "bpf/abi_async.h"
+#include "asyncio/tasks.h"
 #include "cpython/lock.h"
 #include "look/look_seen.h"
 
@@ -40,6 +40,8 @@ struct look_lock {
 	char function[LOOK_FUNCTION_BYTES];	/* that holds it, any UTF-8; "": unknown */
 	char path[LOOK_PATH_BYTES];
 	char module[PY_LOCK_MODULE_BYTES];	/* of PY_LOCK_IMPORT */
+	/* Of PY_LOCK_PERMITS, which has no holder: tasks inside of an `async with`, and one. */
+	uint32_t holders, first;
 };
 #define LOOK_NO_HOLDER UINT32_MAX
 
@@ -51,7 +53,7 @@ struct look_locks {
 	bool cut;		/* some tasks were left out */
 	bool nested;		/* the process is in its own pid namespace */
 	struct py_frames_at at;
-	struct async_layout async;	/* of tasks */
+	struct tasks_at where;	/* of tasks */
 	uint32_t cnt;
 	struct look_lock_of {
 		uint32_t tid;
@@ -85,8 +87,11 @@ struct look_wait {
 	uint32_t deadlock;		/* as in struct look_thread */
 };
 struct task;
-/* The same for tasks: the first LOOK_THREADS_MAX are examined. waits: all 0, one for each. */
-struct look_lock *look_task_locks_of(const struct process *p, const struct async_layout *async,
+/*
+ * The same for tasks (at: as that of task_walk()): the first LOOK_THREADS_MAX are examined. waits: all 0, one
+ * for each.
+ */
+struct look_lock *look_task_locks_of(const struct process *p, const struct tasks_at *at,
 				     const struct task *tasks, size_t cnt, struct look_wait *waits);
 
 #endif

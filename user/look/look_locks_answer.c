@@ -18,9 +18,7 @@
  * ---- what a thread holds ----
  *
  * Which threads, or asyncio tasks, are inside a `with` statement of certain locks, or seem to have
- * acquired them by hand. In the worker.
- *
- * Others may run meanwhile: a holder must be checked again at the end.
+ * acquired them by hand. Others may run meanwhile: a holder must be checked again at the end.
  */
 
 /* Of one thread or task: deeper frames are ignored. */
@@ -418,6 +416,19 @@ static void guess_holder(struct answer *a, uint32_t number)
 	look_holder_place(&a->holders, h, lock);
 }
 
+/* Tasks are inside of an `async with` of a semaphore, which several can have. */
+static void count_holders(struct answer *a, uint32_t number)
+{
+	const struct look_holder *h = &a->holders.by_with[number];
+	struct look_lock *lock = &a->s->locks[number];
+
+	if (!h->thread_cnt || !look_holder_is(&a->holders, h, lock->addr))
+		return;
+	lock->holders = h->thread_cnt;
+	lock->first = h->thread;
+	look_holder_place(&a->holders, h, lock);
+}
+
 /* Finds where the thread took the lock that records it as the holder. */
 static void place_holder(struct answer *a, uint32_t number)
 {
@@ -485,6 +496,8 @@ static void find_holders(struct answer *a)
 	for (i = 0; i < s->lock_cnt; i++) {
 		if (s->locks[i].kind == PY_LOCK_PLAIN || s->locks[i].kind == PY_LOCK_ASYNCIO)
 			guess_holder(a, i);
+		else if (s->locks[i].kind == PY_LOCK_PERMITS)
+			count_holders(a, i);
 		else if (has_holders(&s->locks[i]))
 			place_holder(a, i);
 	}
@@ -511,13 +524,16 @@ static void find_thread_locks(struct answer *a)
 static void find_waiting_tasks(struct answer *a, uint64_t *where)
 {
 	struct py_frame frames[TASK_FRAMES_MAX];
-	struct py_lock lock = { .kind = PY_LOCK_ASYNCIO };
+	struct py_lock lock;
+	uint32_t i, k, cnt;
 	bool whole;
-	uint32_t i;
 
 	for (i = 0; i < a->s->cnt; i++) {
-		lock.addr = !frames_of(a, i, frames, &whole, &where[i]) || !whole ? 0 :
-			    py_lock_awaited(&a->walk, &a->s->at, &frames[0]);
+		cnt = frames_of(a, i, frames, &whole, &where[i]);
+		lock.addr = 0;
+		/* The __await__() of a Future that Python code made is a generator. */
+		for (k = 0; k < cnt && k < 2 && whole && !lock.addr; k++)
+			py_lock_awaited(&a->walk, &a->s->at, &frames[k], &lock);
 		if (lock.addr)
 			a->s->threads[i].lock = add_lock(a, &lock);
 	}
@@ -532,8 +548,7 @@ static void find_task_locks(struct answer *a)
 
 	if (!before)
 		return;
-	a->tasks_at = (struct tasks_at){ .async = a->s->async, .l = a->s->at.layout,
-					 .objects = a->s->at.objects };
+	a->tasks_at = a->s->where;
 	a->reader = (struct task_reader){ .walk = a->walk, .at = &a->tasks_at };
 	a->holders.cut = a->s->cut;
 	find_waiting_tasks(a, before);

@@ -29,6 +29,8 @@ enum look_state {
 /* Room for the kernel's functions, as many as fit. */
 #define LOOK_KERNEL_BYTES 512
 
+struct loop_state;
+
 struct look_thread {
 	uint64_t tid;
 	uint64_t time_us;	/* of the stack: CLOCK_MONOTONIC */
@@ -50,6 +52,7 @@ struct look_thread {
 	 * a line feed; "": not requested, unknown, or it does not wait. Any bytes of ASCII
 	 */
 	char kernel[LOOK_KERNEL_BYTES];
+	const struct loop_state *loop;	/* asyncio's, which runs in it; NULL: none is known */
 	bool advanced;		/* it ran, or reached another stack, during the look */
 	uint64_t waited_us;	/* of the look: how long it was seen waiting */
 	const struct look_variables *variables;	/* look_locals.h; NULL: not requested, or unknown */

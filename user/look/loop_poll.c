@@ -9,7 +9,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/time_ns.h"
-#include "memory/reader.h"
+#include "memory/remote_mem.h"
 #include "resolve/process.h"
 #include "target/inspector.h"
 
@@ -23,8 +23,8 @@
 #define COUNT_SHARE 500
 #define COUNT_BATCHES 256
 /* What a read, and a question to the reader, take (`make bench-loops`). */
-#define READ_NS 1000
-#define ASK_NS 50000
+#define READ_NS 2000
+#define ASK_NS 80000
 /* Looking for asyncio: after 1, 2, 4 ... seconds again. */
 #define FIND_TRIES_MAX 6
 #define FIND_COST_NS NS_PER_MS
@@ -35,7 +35,7 @@ struct known {
 	uint64_t count_ns;	/* when to count its tasks again */
 	uint64_t tasks;
 	struct tasks_at at;
-	int64_t clock_ns;	/* reader_loop_states() */
+	int64_t clock_ns;	/* remote_loop_states() */
 	struct loop_health *health;	/* NULL: no loop was seen */
 	pid_t tgid;
 	uint32_t round;		/* the last one in which the process was there */
@@ -157,7 +157,7 @@ static void spend(struct loop_poll *l, uint64_t ns)
 static int find_homes(struct known *k)
 {
 	uint8_t musl = k->at.homes.musl;
-	int err = reader_async_homes(k->tgid, &k->at, true, &k->at.homes);
+	int err = remote_async_homes(k->tgid, &k->at, &k->at.homes);
 
 	k->at.homes.musl = musl;
 	return err ? err : k->at.homes.cnt ? 0 : -ENOENT;
@@ -193,7 +193,7 @@ static uint64_t count_tasks(struct loop_poll *l, struct known *k)
 	uint32_t i, batches = 0;
 	struct tasks_at at = k->at;
 	struct task_list *list;
-	int err = reader_task_lists(k->tgid, &k->at, true, &lists);
+	int err = remote_task_lists(k->tgid, &k->at, &lists);
 
 	spend(l, ASK_NS);
 	if (err)
@@ -206,7 +206,7 @@ static uint64_t count_tasks(struct loop_poll *l, struct known *k)
 		at.head = list[i].head;
 		at.node = 0;
 		do {
-			err = reader_tasks(k->tgid, &at, true, &batch);
+			err = remote_tasks(k->tgid, &at, &batch);
 			spend(l, ASK_NS + (err ? 0 : (uint64_t)batch->reads * READ_NS));
 			if (err || batch->end == TASKS_LOST)
 				break;
@@ -242,12 +242,13 @@ static void look_at_loops(struct loop_poll *l, struct known *k, uint64_t now)
 {
 	const struct loop_states *found;
 	struct loop_states s;
-	int err = reader_loop_states(k->tgid, &k->at, k->clock_ns, true, &found);
+	int err = remote_loop_states(k->tgid, &k->at, k->clock_ns, &found);
 
 	l->counts.looks++;
-	l->counts.failed += err != 0;
+	l->counts.failed += err && err != -EBUSY;
 	spend(l, ASK_NS + (err ? 0 : (uint64_t)found->reads * READ_NS));
-	k->next_ns = now + (err || !found->cnt ? IDLE_NS : LOOK_NS);
+	/* Busy: samples wait, or the machine does. */
+	k->next_ns = now + (err != -EBUSY && (err || !found->cnt) ? IDLE_NS : LOOK_NS);
 	if (err)
 		return;
 	s = *found;

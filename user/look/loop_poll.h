@@ -5,7 +5,7 @@
  *
  * All looks together take at most 1 % of a CPU, by their number of reads; with more processes each
  * is looked at less often, those that waited longest first. A worker does the reading
- * (memory/reader.h). To be called from one thread; waits for the worker only.
+ * (memory/remote_mem.h). To be called from one thread; waits for the worker only.
  */
 #ifndef TACHBPF_LOOK_LOOP_POLL_H
 #define TACHBPF_LOOK_LOOP_POLL_H

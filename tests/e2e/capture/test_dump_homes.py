@@ -68,6 +68,10 @@ def test_without_the_c_module(homes, scratch):
     assert len(compare(homes, scratch, "pure")) == 15
 
 
+def test_both_kinds_of_tasks(homes, scratch):
+    assert len(compare(homes, scratch, "mixed")) == 9
+
+
 def test_many(homes, scratch):
     assert len(compare(homes, scratch, "many", "2000")) == 2002
 

@@ -144,10 +144,3 @@ def test_uvloop(tells, scratch):
         want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
     assert "\n21 asyncio tasks\n" in said and pstree.of_dump(said) == want
-
-
-def test_trio(scratch):
-    tells = need("sid-3.14")
-    with Tasks(tells, scratch, "trio", env=library("trio==0.35.0", tells, scratch)) as target:
-        said = dump(target.pid)
-    assert "\ntrio's tasks are not listed: " in said and "asyncio task" not in said

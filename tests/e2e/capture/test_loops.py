@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`tachbpf top --async`: how asyncio's event loops fare, read from outside."""
+"""`tachbpf top --async`, `tachbpf dump`: how asyncio's event loops fare, read from outside."""
 import contextlib
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -12,8 +13,9 @@ import pytest
 from interp import cache
 from paths import binary
 from present import need
-from processes import TIMEOUT, kill, ready
+from processes import TIMEOUT, family, kill, ready
 from pypi import PyPI, path_of
+from recording import succeeded, tachbpf
 
 PROGRAM = "targets/loops.py"
 SLEEPERS, READY = 5, 57
@@ -100,6 +102,50 @@ def test_a_process_without_a_loop(interpreter):
     with ready(interpreter.command("-c", "import time\nprint('ready', flush=True)\ntime.sleep(10000)")) as process:
         rows, _, _ = window([process.pid], lambda row: True)
     assert rows == {process.pid: None}
+
+
+def dump(pid, *options):
+    return succeeded(tachbpf("dump", *options, pid)).stdout
+
+
+def loops_of(pid):
+    process, = json.loads(dump(pid, "--json"))["processes"]
+    return process["loops"]
+
+
+@pytest.mark.parametrize("name", ["system-3.11", "sid-3.15"])
+def test_dump_says_who_blocks(name, scratch):
+    """The thread, and its task, once it is a second; and a callback that is no task."""
+    with programs(need(name), scratch, ("task",), ("blocked",), ("idle",)) as found:
+        (task, before, after), (callback, _, _), (idle, _, _) = found
+        asked = time.monotonic()
+        loop, = loops_of(task)
+        assert asked - after - ABOUT_S <= loop["busy"] <= time.monotonic() - before + ABOUT_S
+        assert (loop["in_task"], loop["callback"], loop["ready"], loop["tid"]) == (True, 0, 0, task)
+        loop, = loops_of(callback)
+        # The sleepers, and the timer that is due.
+        assert (loop["in_task"], loop["ready"], loop["timers"]) == (False, READY, SLEEPERS + 1) and loop["late"] > 0
+        loop, = loops_of(idle)
+        assert (loop["busy"], loop["callback"], loop["ready"], loop["timers"], loop["late"]) == (0, None, 0, SLEEPERS, 0)
+        while time.monotonic() < after + 1 + ABOUT_S:
+            time.sleep(0.1)
+        text = dump(task)
+        assert re.search(r"^Thread .*, has blocked its event loop for \d+\.\d s$", text, re.M)
+        assert re.search(r"\(T\) Task-1 \(running\), has blocked its event loop for \d+\.\d s$", text, re.M)
+        assert "event loop" not in dump(idle)
+
+
+def test_another_clock(scratch):
+    """A container may have a time namespace, in which CLOCK_MONOTONIC is ten days ahead."""
+    unshare = ["unshare", "--time", "--monotonic", "864000", "--fork", "--kill-child"]
+    if not os.path.exists("/proc/self/ns/time") or subprocess.run([*unshare, "true"], check=False).returncode:
+        pytest.skip("this kernel has no time namespaces")
+    before = time.monotonic()
+    with ready([*unshare, *need("system-3.11").command(Path(scratch) / PROGRAM, "blocked")]) as process:
+        after = time.monotonic()
+        pid = family(process.pid)[-1]
+        rows, began, read = window([pid], counted)
+    judge_blocked(rows[pid], after, began, read, before)
 
 
 @pytest.mark.parametrize("name", ["pyenv-3.11.7", "pyenv-3.13.0"])

@@ -5,7 +5,7 @@ import subprocess
 
 from processes import TIMEOUT
 
-MARKS = re.compile(r" \((running|moved meanwhile|not all of it|more may await it|see above|goes on below)\)|, waits for asyncio.Lock .*")
+MARKS = re.compile(r" \((running|moved meanwhile|not all of it|more may await it|see above|goes on below)\)|, waits for .*")
 
 
 def run(interpreter, pid):

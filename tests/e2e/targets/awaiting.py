@@ -4,7 +4,7 @@
 Kinds: tree (tasks that wait in each way that asyncio has), many (COUNT tasks of one handler, gathered),
 busy (COUNT tasks that never stand still, and 50 named stable-N that do), cycle (two that await each other, and
 one that waits for them), threads (a loop in the main thread and one in another), uvloop (as many, by
-its loop), trio. Writes the tids of the threads with a loop.
+its loop). Writes the tids of the threads with a loop.
 """
 import asyncio
 import contextlib
@@ -227,21 +227,9 @@ def settled():
     asyncio.get_running_loop().call_later(0.5, say_ready)
 
 
-def run_trio():
-    import trio
-
-    async def main():
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.sleep_forever)
-            say_ready()
-    trio.run(main)
-
-
 def main():
     kind, count = sys.argv[2], [int(n) for n in sys.argv[3:]]
-    if kind == "trio":
-        run_trio()
-    elif kind == "uvloop":
+    if kind == "uvloop":
         import uvloop
         uvloop.run(many(*count))
     else:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """home_tasks.py TRUTH KIND [COUNT]: asyncio's tasks of CPython 3.8 to 3.13, and what asyncio.all_tasks() says of them.
 
-Kinds: loops (one in the main thread, two in others; uvloop's with "uvloop"), pure (the same without _asyncio),
-eager (3.12: in a task that has begun eagerly), many (COUNT tasks), lively (50 named stable-N, and COUNT that come
-and go), interpreters (3.12: two, a loop in each), tree (tasks that await others in each way there is; purely in Python
-with "tree pure"), forever (3.6: a loop without tasks). Some tasks are done and kept, some are of a subclass. Writes a list of tasks: id, name, tid, the
-functions of its coroutines, and of tree the names of those that await it; then says "ready".
+Kinds: loops (one in the main thread, two in others; uvloop's with "uvloop"), pure (the same without _asyncio), eager
+(3.12: in a task that has begun eagerly), many (COUNT tasks), gathered (COUNT tasks that one gathers), lively (50 named
+stable-N, and COUNT that come and go), interpreters (3.12: two, a loop in each), tree (tasks that await others in each
+way there is), mixed (tasks of C, then of Python classes, as with nest_asyncio), forever (3.6: a loop without tasks).
+With "pure" at the end without _asyncio. Some tasks are done and kept, some are of a subclass. Writes a list of tasks:
+id, name, tid, the functions of its coroutines, and of tree the names of those that await it; then says "ready".
 """
 import json
 import os
@@ -13,9 +14,9 @@ import signal
 import sys
 import threading
 
-TRUTH, KIND, MORE = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "3"
-COUNT = int(MORE) if MORE.isdigit() else 3
-if "pure" in (KIND, MORE):
+TRUTH, KIND = sys.argv[1:3]
+COUNT = ([int(word) for word in sys.argv[3:] if word.isdigit()] or [3])[0]
+if "pure" in sys.argv[2:]:
     sys.modules["_asyncio"] = None
 
 import asyncio  # noqa: E402
@@ -92,6 +93,8 @@ def tell_and_go_on():
     """Not in a task: all of them wait."""
     tell()
     threads_done.release()
+    if KIND == "gathered":
+        say_ready()
 
 
 async def main(tag):
@@ -119,6 +122,16 @@ async def eager():
     kept = await tasks("main")
     asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     kept.append(asyncio.ensure_future(eager_step()))
+
+
+async def mixed():
+    kept = await tasks("c")
+    asyncio.Task = asyncio.tasks._CTask = asyncio.tasks.Task = asyncio.tasks._PyTask
+    asyncio.Future = asyncio.futures._CFuture = asyncio.futures.Future = asyncio.futures._PyFuture
+    kept += await tasks("python")
+    assert type(kept[0]) is not type(kept[-2])
+    tell()
+    stop_here()
 
 
 async def lively():
@@ -275,5 +288,7 @@ elif KIND == "interpreters":
     interpreters()
 elif KIND == "many":
     asyncio.run(main("main"))
+elif KIND == "gathered":
+    asyncio.run(main("gathered"))
 else:
-    asyncio.run({"eager": eager, "lively": lively, "tree": tree}[KIND]())
+    asyncio.run({"eager": eager, "lively": lively, "mixed": mixed, "tree": tree}[KIND]())

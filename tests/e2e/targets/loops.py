@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""loops.py idle|blocked [pure|uvloop]: an event loop that waits, or that a callback blocks for good while others are ready."""
+"""loops.py idle|blocked|task [pure|uvloop]: an event loop that waits, or that a callback or task blocks for good."""
 import os
 import sys
 
@@ -23,6 +23,8 @@ async def main():
     loop = asyncio.get_event_loop()
     tasks = [loop.create_task(asyncio.sleep(10000)) for _ in range(SLEEPERS)]
     await asyncio.sleep(0.1)        # they sleep; a callback of this turn is the first one
+    if sys.argv[1] == "task":
+        block()
     if sys.argv[1] == "blocked":
         loop.call_later(0.01, print)
         loop.call_soon(block)

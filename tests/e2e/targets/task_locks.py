@@ -47,6 +47,15 @@ async def gives_up(condition):
         await condition.wait()
 
 
+async def permitted(semaphore):
+    async with semaphore:
+        await asyncio.sleep(10000)
+
+
+async def one_of(queue):
+    await queue.get()
+
+
 async def main():
     rows = {}
 
@@ -75,8 +84,16 @@ async def main():
     await start("notified", gives_up(asyncio.Condition(given)))
     await given.acquire()
     await start("given", wait_in(given), lock="given", holder="Task-1", function="main", by="acquire")
+    two, one = asyncio.Semaphore(2), asyncio.BoundedSemaphore(1)
+    for name, semaphore in ("in-1", two), ("in-2", two), ("out-1", two), ("in-3", one), ("out-2", one):
+        await start(name, permitted(semaphore))
+    jobs, event = asyncio.Queue(), asyncio.Event()
+    await start("getter", one_of(jobs))
+    await start("late", event.wait())
+    things = {"out-1": [hex(id(two)), 2], "out-2": [hex(id(one)), 1], "getter": hex(id(jobs)), "late": hex(id(event))}
     with open(sys.argv[1], "w") as f:
-        json.dump({"tasks": rows, "locks": {name: hex(id(lock)) for name, lock in locks.items()}}, f)
+        json.dump({"tasks": rows, "locks": {name: hex(id(lock)) for name, lock in locks.items()},
+                   "things": things}, f)
     asyncio.get_running_loop().add_reader(0, lambda: os._exit(0))
     print("ready", flush=True)
     await asyncio.sleep(10000)

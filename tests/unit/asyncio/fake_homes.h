@@ -26,7 +26,8 @@ struct fake_homes {
 	bool pure;
 	uint64_t interp, thread, loop;
 	uint64_t set, eager, current, current_keys;
-	uint64_t task_type, future_type, py_task_type, py_future_type, ref_type, type_type;
+	uint64_t task_type, future_type, c_task_type, c_future_type, py_task_type, py_future_type;
+	uint64_t ref_type, type_type;
 	uint64_t tasks_module, modules_keys;
 	/* Called before each read; may change the memory. */
 	void (*before)(struct fake_homes *f, uint64_t addr);
@@ -220,6 +221,8 @@ static inline void fake_home_types(struct fake_homes *f)
 		return;
 	f->future_type = fake_class(f, "_asyncio.Future", false, NULL, 0);
 	f->task_type = fake_class(f, "_asyncio.Task", false, &f->future_type, 1);
+	f->c_future_type = f->future_type;
+	f->c_task_type = f->task_type;
 }
 
 static inline void fake_home_modules(struct fake_homes *f)
@@ -233,6 +236,8 @@ static inline void fake_home_modules(struct fake_homes *f)
 	const uint64_t in_tasks[] = { f->types.none, weak, f->current, f->task_type,
 				      f->py_task_type, f->eager };
 	const uint64_t in_futures[] = { f->future_type, f->py_future_type };
+	const char *const c_names[] = { "Task", "Future" };
+	const uint64_t c_types[] = { f->c_task_type, f->c_future_type };
 
 	f->modules_keys = fake_keys(&f->t, false);
 	f->tasks_module = fake_module(f, tasks, in_tasks, eager ? 6 : 5);
@@ -242,6 +247,8 @@ static inline void fake_home_modules(struct fake_homes *f)
 		 fake_module(f, futures, in_futures, 2));
 	fake_add(&f->t, f->modules_keys, fake_str(&f->t, &f->types, "asyncio.unix_events"),
 		 f->types.none);
+	fake_add(&f->t, f->modules_keys, fake_str(&f->t, &f->types, "_asyncio"),
+		 f->pure ? f->types.none : fake_module(f, c_names, c_types, 2));
 	fake_put(f, f->interp + 64, fake_dict(&f->t, f->modules_keys, 0));
 }
 

@@ -29,6 +29,34 @@ static void test_found(void **state)
 	}
 }
 
+/* nest_asyncio: asyncio.tasks.Task is a Python class, and _asyncio's tasks are there, too. */
+static void test_python_classes_beside_c(void **state)
+{
+	struct future_types none = { .next = 0 };
+	struct future_fields got;
+	uint64_t task, c_task, c_future;
+	struct py_walk w;
+
+	make(11, false, false);
+	c_task = f.task_type;
+	c_future = f.future_type;
+	f.task_type = f.py_task_type;
+	f.future_type = f.py_future_type;
+	f.c_task_type = c_task;
+	f.c_future_type = c_future;
+	fake_home_modules(&f);
+	assert_int_equal(fake_find(&f), 0);
+	assert_true(f.at.homes.home[0].task == c_task && f.at.homes.home[0].future == c_future);
+	assert_true(f.at.homes.home[0].py_task == f.py_task_type && !f.at.homes.home[0].pure);
+	py_walk_init(&w, &f.target, &f.at.objects, TASK_READS_MAX);
+	task = fake_c_future(&f, c_task, true, &(struct fake_future){ .coro = 0x3333 });
+	assert_int_equal(future_read(&w, &f.at.homes, &none, task, &got), 0);
+	assert_true(got.kind == FUTURE_TASK && !got.pure && got.coro == 0x3333);
+	task = fake_py_future(&f, f.py_task_type, true, &(struct fake_future){ .coro = 0x4444 });
+	assert_int_equal(future_read(&w, &f.at.homes, &none, task, &got), 0);
+	assert_true(got.kind == FUTURE_TASK && got.pure && got.coro == 0x4444);
+}
+
 /* 3.14 and later have no homes; before 3.8 asyncio is not supported. */
 static void test_other_versions(void **state)
 {
@@ -225,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_found),
+		cmocka_unit_test(test_python_classes_beside_c),
 		cmocka_unit_test(test_other_versions),
 		cmocka_unit_test(test_fields_behind_the_head),
 		cmocka_unit_test(test_not_loaded),

@@ -115,7 +115,8 @@ static void test_windows(void **state)
 	look(100 * S, 99 * S, 0, 7);
 	for (now = 101 * S; now < 170 * S; now += 100 * MS)
 		look(now, 0, 0, 1);
-	assert_int_equal(figures(109 * S, 10)->ready_max, 1);	/* its second's slot is used again */
+	/* The slot of its second has been used again. */
+	assert_int_equal(figures(109 * S, 10)->ready_max, 1);
 	begin(NULL);
 	look(100 * S, 99 * S, 0, 7);
 	look(101 * S, 0, 0, 1);

@@ -15,8 +15,8 @@ static struct top_cells cells(const char *program, const char *where, bool place
 			      const char *hottest)
 {
 	const char *const texts[TOP_CELLS] = {
-		"31933", "198.3", "99.1", "0.0", "", "512M", "-", "2", "0", "3.11.7", program, where,
-		hottest,
+		"31933", "198.3", "99.1", "0.0", "", "512M", "-", "2", "0", "3.11.7", program,
+		where, hottest,
 	};
 	struct top_cells made = { .placed = placed };
 	int i;

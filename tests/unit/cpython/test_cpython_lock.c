@@ -215,13 +215,24 @@ static void test_an_import(void **state)
 	}
 }
 
+static uint64_t awaited(struct py_walk *w)
+{
+	struct py_lock found;
+
+	py_lock_awaited(w, &frame.at, &frame.frame, &found);
+	if (found.addr)
+		assert_int_equal(found.kind, py_type_named(w, found.addr, "Lock") ?
+					     PY_LOCK_ASYNCIO : PY_LOCK_PERMITS);
+	return found.addr;
+}
+
 /* A task waits in its acquire(), whatever has called that. */
 static void test_a_lock_of_asyncio(void **state)
 {
-	uint64_t own, other, condition, locked;
+	uint64_t own, other, condition, locked, semaphore;
 	struct py_walk w;
 
-	for (unsigned int minor = 14; minor <= 15; minor++)
+	for (unsigned int minor = 8; minor <= 15; minor++)
 		for (unsigned int big = 0; big < 2; big++) {
 			make(minor, big, "Thing", false);
 			locked = fake_object(&f, fake_named_type(&f, "bool", PY_IS_LONG), 16);
@@ -231,19 +242,28 @@ static void test_a_lock_of_asyncio(void **state)
 			condition = fake_instance(&f, &t, "Condition", "_lock", own, NULL, 0);
 			py_walk_init(&w, &f.target, &f.at.objects, 5000);
 			set_self(own, "acquire");
-			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), own);
+			assert_int_equal(awaited(&w), own);
 			set_self(own, "__aenter__");
-			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			assert_int_equal(awaited(&w), 0);
 			set_self(other, "acquire");	/* of another library */
-			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			assert_int_equal(awaited(&w), 0);
 			set_self(condition, "acquire");
-			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			assert_int_equal(awaited(&w), 0);
 			set_self(condition, "wait");
 			assert_int_equal(py_lock_given_up(&w, &frame.at, &frame.frame), own);
 			assert_true(py_lock_is_held(&w, own));
 			fake_poke(&f, locked + f.head + 8, 0, 4);
 			assert_false(py_lock_is_held(&w, own));
 			assert_false(py_lock_is_held(&w, other));
+			semaphore = fake_instance(&f, &t, "BoundedSemaphore", "_value", method,
+						  "_waiters", method);
+			set_self(semaphore, "acquire");
+			assert_int_equal(awaited(&w), semaphore);
+			assert_int_equal(py_lock_of(&w, semaphore), semaphore);
+			other = fake_instance(&f, &t, "Semaphore", "_value", method, "_cond", own);
+			set_self(other, "acquire");	/* of threading */
+			assert_int_equal(awaited(&w), 0);
+			assert_int_equal(py_lock_of(&w, other), 0);
 		}
 }
 
