@@ -147,6 +147,8 @@ static uint64_t *said_of(const struct look_tasks *t)
 			said[i] = t->waits[i].deadlock ? TASK_LOOK_OWN : lock->addr;
 		if (lock && lock->holder < t->set.cnt)
 			said[lock->holder] = TASK_LOOK_OWN;
+		if (lock && lock->holders)
+			said[lock->first] = TASK_LOOK_OWN;
 	}
 	return said;
 }
