@@ -123,6 +123,11 @@ def drive(recording, url):
 
 def fetch(recording, url):
     """One request, once the server is up."""
+    return fetch_when_up(lambda: recording.process.poll() is None, url)
+
+
+def fetch_when_up(lives, url):
+    """The same; lives(): whether it can still come up."""
     end = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -130,7 +135,7 @@ def fetch(recording, url):
                 return answer.read()
         except (urllib.error.URLError, ConnectionError) as error:
             assert not isinstance(error, urllib.error.HTTPError), error
-            assert recording.process.poll() is None, f"the server ended: {recording.wait()!r}"
+            assert lives(), "the server ended"
             assert time.monotonic() < end, "the server does not come up"
             time.sleep(0.05)
 
