@@ -101,6 +101,9 @@ static const char *first_command(const struct record_options *opts)
 		return "report --by line";
 	if (opts->native && opts->mode != RECORD_GIL && opts->mode != RECORD_MEM)
 		return "report --native";
+	/* The hottest lines are often in what all tasks share; who awaits them is further out. */
+	if (opts->capture.async && opts->mode == RECORD_CPU)
+		return "report --mine --sort total";
 	return first_commands[opts->mode];
 }
 
@@ -164,7 +167,8 @@ void record_print_mode_command(const struct record_options *opts, const char *mo
 	struct buf words = { 0 };
 
 	if (add_selection(opts, &words))
-		fprintf(stderr, "tachbpf -m %s%s", mode, (char *)words.data);
+		fprintf(stderr, "tachbpf -m %s%s%s", mode, opts->capture.async ? " --async" : "",
+			(char *)words.data);
 	else
 		fprintf(stderr, "the same command with -m %s", mode);
 	buf_free(&words);

@@ -74,6 +74,7 @@ static void test_too_large(void **state)
 static void test_it_mostly_waits(void **state)
 {
 	struct record_options pid = { .select = { .pids = (pid_t[]){ 12, 13 }, .pid_cnt = 2 } };
+	struct record_options tasks = { .select = pid.select, .capture.async = true };
 	struct record_options command = { .command = (char *[]){ "python3", "-c", "x y", NULL } };
 	struct recording_paths paths = { .paths = (char *[]){ (char *)small }, .cnt = 1 };
 	char *text = NULL;
@@ -86,8 +87,10 @@ static void test_it_mostly_waits(void **state)
 	record_show_hot(&pid, &paths, &(struct recording_result){ .elapsed_s = 10, .cpu_s = 0.4,
 								  .idle_pct = 90 }, false);
 	record_show_hot(&command, &paths, &(struct recording_result){ .elapsed_s = 10 }, false);
+	record_show_hot(&tasks, &paths, &(struct recording_result){ .elapsed_s = 10 }, false);
 	stderr = saved;
 	fclose(f);
+	assert_non_null(strstr(text, "\n  tachbpf -m wall --async -p 12,13\n"));
 	assert_non_null(strstr(text, "CPU: 0.04 of "));
 	assert_non_null(strstr(text, ": it mostly waits; to see what for:\n"
 					   "  tachbpf -m wall -p 12,13\n"));
@@ -116,6 +119,9 @@ static void test_next_fits(void **state)
 		{ { .mode = RECORD_EXCEPTION }, "report --detail" },
 		{ { .native = 1 }, "report --native" }, { { .mode = RECORD_MEM }, "mem" },
 		{ { .event.kind = EVENT_HARDWARE }, "report --by line" },
+		{ { .capture.async = true }, "report --mine --sort total" },
+		{ { .capture.async = true, .native = 1 }, "report --native" },
+		{ { .mode = RECORD_WALL, .capture.async = true }, "report --detail" },
 	};
 	size_t i;
 
