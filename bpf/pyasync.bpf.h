@@ -4,10 +4,11 @@
  *
  * Knows struct async_layout and no CPython version. The walk of the thread's stack finds the frame
  * of the task's coroutine; if it is there, its awaiters are walked: task by task, and in each the
- * coroutines that await each other. Up to 3.13 user space walks them: see pyhome.bpf.h. All of that memory may be hostile: every offset is masked
- * before its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the
- * verifier removes all calls of this. Kernels that check each function by itself (5.10) do so
- * whether it is called or not, so each checks cfg_async first.
+ * coroutines that await each other. Up to 3.13 user space walks them: see pyhome.bpf.h. All of that
+ * memory may be hostile: every offset is masked before its use, every chain is bounded, and the
+ * sample's time limit holds. Without cfg_async the verifier removes all calls of this. Kernels that
+ * check each function by itself (5.10) do so whether it is called or not, so each checks cfg_async
+ * first.
  */
 #ifndef TACHBPF_PYASYNC_BPF_H
 #define TACHBPF_PYASYNC_BPF_H

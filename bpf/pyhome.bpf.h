@@ -194,7 +194,7 @@ __weak __noinline int home_take_task(void)
 	struct async_scratch *a = async_scratch();
 	struct raw_task *t;
 	struct scratch *s;
-	u32 zero = 0;
+	u32 zero = 0, at;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!cfg_async || !s || !a)
@@ -209,8 +209,10 @@ __weak __noinline int home_take_task(void)
 		t->callbacks = object_u64(a, a->place.old.callbacks);
 		t->name = object_u64(a, a->place.old.name);
 	}
-	if (t->pure && t->at < ABI_MAX_FRAMES)
-		t->coro = s->sample.frames[t->at].code;
+	at = a->at & (ABI_MAX_FRAMES - 1);
+	barrier_var(at);
+	if (t->pure)
+		t->coro = s->sample.frames[at].code;
 	/* On error, it is zeroed. */
 	read_user(t->name_bytes, RAW_TASK_NAME, t->name);
 	count_reads(s, 1);

@@ -8,6 +8,7 @@ all that it starts. Below 3.14 the tasks are read out of sets, those of "pure" o
 """
 import argparse
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -26,6 +27,11 @@ TACHBPF = os.environ["TACHBPF"]
 TARGETS = HERE.parent / "e2e" / "targets"
 
 
+def shown_in(text):
+    """The tasks that its lines stand for."""
+    return text.count("(T) ") + sum(map(int, re.findall(r"and (\d+) more at the same lines", text)))
+
+
 def timed(argv, runs):
     """(median ms, median ms of CPU, tasks in the last output); (None, why, 0)"""
     took, cpu = [], []
@@ -37,7 +43,7 @@ def timed(argv, runs):
         if done.returncode:
             return None, done.stderr.strip(), 0
         cpu += [float(line.split(",")[0]) for line in done.stderr.splitlines() if ",task-clock," in line]
-    return statistics.median(took), statistics.median(cpu) if cpu else float("nan"), done.stdout.count("(T) ")
+    return statistics.median(took), statistics.median(cpu) if cpu else float("nan"), shown_in(done.stdout)
 
 
 def say(label, count, took, cpu, seen):

@@ -37,7 +37,7 @@ static uint64_t suspended(int type, uint64_t code, uint32_t lasti, uint64_t awai
 			       fake_old_coro(&f, type, code, lasti, CORO_SUSPENDED, awaited);
 }
 
-/* A coroutine that awaits a step of an asynchronous generator, which awaits a wrapper of another. */
+/* A coroutine that awaits a step of an asynchronous generator that awaits a wrapper of another. */
 static uint64_t build(uint8_t how)
 {
 	unsigned int minor = 8 + how % 8;

@@ -321,7 +321,8 @@ static void test_pure(void **state)
 		assert_int_equal(r->task, TASK(5));
 		assert_int_equal(r->frame, w.at[2]);
 		assert_int_equal(r->pure, 1);
-		assert_int_equal(r->coro | r->callback0 | r->callbacks | r->name, 0);
+		assert_int_equal(r->coro, W_CODES + 2 * W_CODE_STEP);
+		assert_int_equal(r->callback0 | r->callbacks | r->name, 0);
 		host_mem_put64(w.at[1] + w.img.layout.fr_locals, 0);
 		assert_null(tick());
 		/* The method itself is the innermost function: no coroutine runs. */

@@ -184,7 +184,7 @@ static uint32_t identity_of(struct task_reader *r, uint64_t code)
 	return r->codes[i].id;
 }
 
-/* An object's bytes, as many of COROUTINE_READ as are in its page. Returns their number; 0: none. */
+/* An object's bytes: as many of COROUTINE_READ as are in its page. Returns their number, or 0. */
 static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uint8_t *b)
 {
 	size_t n = object_first_read(addr, need, COROUTINE_READ);

@@ -5,14 +5,15 @@
  *
  * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side reports
  * when it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
- * parent's tasks, and so its parent's place. From 3.14 on a file says where the tasks are; up to 3.13
- * the reader finds the objects of a module.
+ * parent's tasks, and so its parent's place. From 3.14 on a file says where the tasks are; up to
+ * 3.13 the reader finds the objects of a module.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "asyncio/coroutine.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi_await.h"
@@ -84,11 +85,13 @@ static bool has_homes(const struct tracked *t)
 static bool old_layout(const struct async_homes *homes, const struct cpython_image *image,
 		       struct async_old_layout *out)
 {
-	const struct py_layout *l = &image->layout;
 	const struct async_fields *f = &homes->fields;
-	uint32_t head = image->objects.str_length, i;	/* sizeof(PyObject) */
-	bool points = l->fr_owner == ABI_NO_OFF;	/* up to 3.10: gi_frame */
+	uint16_t head = image->objects.str_length, frame;	/* sizeof(PyObject) */
+	bool points;
+	uint32_t i;
 
+	if (!coroutine_frame_at(image->minor, head, &points, &frame))
+		return false;
 	*out = (struct async_old_layout){
 		.dict_keys = (uint8_t)(head + 16),
 		.keys_log2 = image->minor >= 11,
@@ -99,7 +102,7 @@ static bool old_layout(const struct async_homes *homes, const struct cpython_ima
 		.callbacks = (uint8_t)f->callbacks,
 		.name = (uint8_t)f->name,
 		.task_bytes = (uint8_t)f->task_bytes,
-		.coro_frame = (uint8_t)(points ? head : l->fr_generator),
+		.coro_frame = (uint8_t)frame,
 		.frame_points = points,
 	};
 	for (i = 0; i < homes->cnt && i < ASYNC_PLACE_HOMES; i++)
@@ -109,7 +112,7 @@ static bool old_layout(const struct async_homes *homes, const struct cpython_ima
 			.step = homes->home[i].py_step,
 		};
 	return head <= 64 && f->coro <= 240 && f->callback0 <= 240 && f->callbacks <= 240 &&
-	       f->name <= 240 && f->task_bytes <= 248 && (points || l->fr_generator <= 240);
+	       f->name <= 240 && f->task_bytes <= 248 && frame <= 240;
 }
 
 static int keep_homes(struct tracked *t, const struct async_homes *homes)

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "look/look_greenlets.h"
-#include "model/thread_names.h"
 #include "resolve/process.h"
 
 /* Addresses that are shown of greenlets that are alike. */
@@ -19,7 +18,7 @@
 
 /* ---- text ---- */
 
-/* Orders greenlets by thread, and those that are alike together: first the largest address. */
+/* Whose rows qsort() has. */
 static const struct look_greenlets *compared;
 
 static int compare_frames(const struct greenlet_row *a, const struct greenlet_row *b)
@@ -35,7 +34,7 @@ static int compare_frames(const struct greenlet_row *a, const struct greenlet_ro
 	return a->frame_cnt < b->frame_cnt ? -1 : a->frame_cnt > b->frame_cnt;
 }
 
-/* 0: they are shown as one, with the number of them. */
+/* By thread, main ones and hubs first. 0: they are alike, and shown as one. */
 static int compare_alike(const struct greenlet_row *a, const struct greenlet_row *b)
 {
 	const struct heap_greenlets *f = compared->found;
@@ -73,7 +72,7 @@ static void print_frames(const struct look_process *p, const struct greenlet_row
 		dump_text_frame(tables, p->greenlets->frames[r->frame_at + i]);
 }
 
-/* Prints "3 greenlets 0x7f..., 0x7f..., 0x7f...". */
+/* Prints "3 of type Greenlet 0x7f..., 0x7f..., 0x7f...". */
 static void print_names(const struct look_process *p, const struct greenlet_row *const *rows,
 			size_t cnt)
 {
@@ -109,9 +108,8 @@ static void print_alike(const struct look_process *p, const struct greenlet_row 
 		printf(" (main)");
 	if (r->is_hub)
 		printf(" (hub)");
-	if (r->tid) {
+	if (r->tid)
 		printf(", thread %" PRIu32, r->tid);
-	}
 	if (r->parent)
 		printf(", parent 0x%" PRIx64, r->parent);
 	if (*states[r->state])
@@ -122,6 +120,21 @@ static void print_alike(const struct look_process *p, const struct greenlet_row 
 	print_frames(p, r);
 }
 
+/* Returns true if gevent's hub is on a stack. */
+static bool runs_hub(const struct look_process *p)
+{
+	const struct profile_tables *tables = process_tables(p->process);
+	const struct look_thread *t;
+	uint32_t f;
+
+	for (t = p->threads; t < p->threads + p->cnt; t++)
+		for (f = 0; f < t->nframes; f++)
+			if (ref_ends_with(tables->strings[tables->frames[t->frames[f]].file],
+					  "/gevent/hub.py"))
+				return true;
+	return false;
+}
+
 void dump_greenlets_text(const struct look_process *p)
 {
 	const struct heap_greenlets *f = p->greenlets && !p->greenlets->err ?
@@ -129,7 +142,8 @@ void dump_greenlets_text(const struct look_process *p)
 	const struct greenlet_row **rows;
 	uint32_t i, n;
 
-	if (p->greenlets && p->greenlets->err && p->greenlets->err != -ENOENT)
+	/* Whether a process that cannot be read has some is not known. */
+	if (p->greenlets && p->greenlets->err && p->greenlets->err != -ENOENT && runs_hub(p))
 		printf("\nGreenlets could not be read: %s.\n", strerror(-p->greenlets->err));
 	if (!f || !f->cnt)
 		return;

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_secret.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "cpython/image.h"
@@ -87,6 +89,10 @@ static void print_task(const struct text *t, const struct task_line *l)
 	};
 	const struct task *task = l->task == UINT32_MAX ? NULL : &t->set->tasks[l->task];
 
+	if (l->mark == TASK_MARK_LIKE) {
+		printf("and %u more at the same lines", l->more);
+		return;
+	}
 	if (l->mark == TASK_MARK_MORE) {
 		printf("and %u more that are shown elsewhere", l->more);
 		return;
@@ -123,6 +129,40 @@ static void print_line(void *ctx, const struct task_line *l)
 	putchar('\n');
 }
 
+/* What is said behind the name of each task, for task_tree_fold(). NULL: no memory. */
+static uint64_t *said_of(const struct look_tasks *t)
+{
+	uint64_t *said = calloc(t->set.cnt + 1, sizeof(*said)), seed = hash_secret_seed();
+	size_t i;
+
+	for (i = 0; said && i < t->set.cnt; i++) {
+		const struct task_waits_for *w = &t->set.tasks[i].waits;
+
+		said[i] = hash_secret(seed + w->kind, w->name, strnlen(w->name, sizeof(w->name)));
+	}
+	for (i = 0; said && t->waits && i < t->set.cnt; i++) {
+		const struct look_lock *lock = t->waits[i].lock;
+
+		if (lock && said[i] != TASK_LOOK_OWN)
+			said[i] = t->waits[i].deadlock ? TASK_LOOK_OWN : lock->addr;
+		if (lock && lock->holder < t->set.cnt)
+			said[lock->holder] = TASK_LOOK_OWN;
+		if (lock && lock->holders)
+			said[lock->first] = TASK_LOOK_OWN;
+	}
+	return said;
+}
+
+/* Many tasks that look the same are one. Without memory for it all are shown. */
+static void fold(struct task_tree *tree, const struct look_tasks *t)
+{
+	uint64_t *said = said_of(t);
+
+	if (said)
+		task_tree_fold(tree, &(struct task_looks){ t->frames, said });
+	free(said);
+}
+
 static void print_tree(const struct look_process *p, struct look_tasks *tasks, const char *library)
 {
 	struct text t = { p, tasks, &tasks->set };
@@ -132,6 +172,8 @@ static void print_tree(const struct look_process *p, struct look_tasks *tasks, c
 		return;
 	printf("\n%zu %s %s\n", t.set->cnt, library, text_plural(t.set->cnt, "task", "tasks"));
 	tree = task_tree_new(&tasks->set);
+	if (tree)
+		fold(tree, tasks);
 	if (!tree || task_tree_each(tree, print_line, &t))
 		printf("There is not enough memory to show them.\n");
 	task_tree_free(tree);

@@ -117,8 +117,8 @@ int look_tasks_name(struct process *p, struct look_tasks *t)
 }
 
 /*
- * Returns true if a task is in acquire() of asyncio's Lock or Semaphore, whose innermost frame may be that of the
- * future that it awaits. Otherwise nothing more need be read.
+ * Returns true if a task is in acquire() of asyncio's Lock or Semaphore. Below it there may be a
+ * frame of the future that it awaits. Otherwise nothing more need be read.
  */
 static bool some_acquire(const struct process *p, const struct look_tasks *t)
 {
@@ -192,7 +192,7 @@ static void look_tasks_take(struct process *p, struct look_tasks *out)
 	out->err = take_tasks(p, out);
 }
 
-void look_tasks_free(struct look_tasks *t)
+static void look_tasks_free(struct look_tasks *t)
 {
 	if (!t->err)
 		task_set_free(&t->set);

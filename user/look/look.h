@@ -83,6 +83,5 @@ struct look_tasks {
 
 /* Resolve the names of all frames of t->set. 0 or -ENOMEM. */
 int look_tasks_name(struct process *p, struct look_tasks *t);
-void look_tasks_free(struct look_tasks *t);
 
 #endif

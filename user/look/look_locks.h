@@ -88,8 +88,8 @@ struct look_wait {
 };
 struct task;
 /*
- * The same for tasks (at: as that of task_walk()): the first LOOK_THREADS_MAX are examined. waits: all 0, one
- * for each.
+ * The same for tasks: the first LOOK_THREADS_MAX are examined. at: as that of task_walk(). waits:
+ * all 0, one for each.
  */
 struct look_lock *look_task_locks_of(const struct process *p, const struct tasks_at *at,
 				     const struct task *tasks, size_t cnt, struct look_wait *waits);

@@ -15,7 +15,7 @@ struct process;
 
 /* Read twice, before its tasks and after them. */
 struct look_loops {
-	int err;		/* 0: s is valid; -errno of loop_states_read(), or as that of tasks */
+	int err;		/* 0: s is valid; or as look_tasks.err */
 	struct loop_states s;
 };
 

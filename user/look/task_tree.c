@@ -20,6 +20,8 @@ struct task_tree {
 	uint32_t *first;	/* children of node i: kids[first[i]] to kids[first[i + 1] - 1] */
 	uint32_t *kids;
 	uint8_t *is_kid;	/* of another node */
+	uint32_t *like;		/* how many nodes it stands for, too, until that was said */
+	uint8_t *left_out;	/* another one stands for it */
 	uint8_t *shown, *on_way, *queued;
 	uint32_t *queue;	/* nodes that continue at the left */
 	uint32_t queue_cnt;
@@ -31,6 +33,7 @@ struct level {
 	uint32_t node, next;	/* next: index in kids */
 	uint32_t kid_depth;
 	uint32_t again;		/* tasks below it with lines elsewhere */
+	uint32_t shown_1;	/* 1 + the child that was shown last; 0: none */
 };
 
 static int add_unlisted(struct task_tree *t, struct u64map *numbers, uint64_t addr,
@@ -186,11 +189,13 @@ struct task_tree *task_tree_new(struct task_set *set)
 	t->first = calloc(most + 2, sizeof(*t->first));
 	t->kids = calloc(set->waiter_cnt + 1, sizeof(*t->kids));
 	t->is_kid = calloc(most + 1, 1);
+	t->like = calloc(most + 1, sizeof(*t->like));
+	t->left_out = calloc(most + 1, 1);
 	t->shown = calloc(most + 1, 1);
 	t->on_way = calloc(most + 1, 1);
 	t->queued = calloc(most + 1, 1);
 	t->queue = calloc(most + 1, sizeof(*t->queue));
-	if (t->unlisted && t->first && t->kids && t->is_kid && t->shown && t->on_way &&
+	if (t->unlisted && t->first && t->kids && t->is_kid && t->like && t->left_out && t->shown && t->on_way &&
 	    t->queued && t->queue && !link_all(t) && !find_cycles(t))
 		return t;
 	task_tree_free(t);
@@ -205,11 +210,111 @@ void task_tree_free(struct task_tree *t)
 	free(t->first);
 	free(t->kids);
 	free(t->is_kid);
+	free(t->like);
+	free(t->left_out);
 	free(t->shown);
 	free(t->on_way);
 	free(t->queued);
 	free(t->queue);
 	free(t);
+}
+
+/* ---- siblings that look the same ---- */
+
+/*
+ * Leaves out all but the first of those of list[] that look the same, if they are many. cnts: of
+ * each node, 0 before and after the call.
+ */
+static void fold_siblings(struct task_tree *t, const uint32_t *list, uint32_t cnt,
+			  const uint32_t *alike, uint32_t *cnts)
+{
+	uint32_t i, n;
+
+	for (i = 0; i < cnt; i++)
+		cnts[alike[list[i]]]++;
+	/* The first one takes the number, and leaves UINT32_MAX for the others. */
+	for (i = 0; i < cnt; i++) {
+		n = cnts[alike[list[i]]];
+		if (n == UINT32_MAX) {
+			t->left_out[list[i]] = 1;
+		} else if (n >= TASK_LIKE_MIN) {
+			t->like[list[i]] = n - 1;
+			cnts[alike[list[i]]] = UINT32_MAX;
+		}
+	}
+	for (i = 0; i < cnt; i++)
+		cnts[alike[list[i]]] = 0;
+}
+
+/*
+ * What is below a node that is left out has no line, either, except tasks that others await: they
+ * are below the node that stands for this one, too. alike[] of those is their own number.
+ */
+static void leave_out_below(struct task_tree *t, uint32_t *todo, const uint32_t *parents)
+{
+	uint32_t cnt = 0, i, node;
+
+	for (i = 0; i < t->node_cnt; i++)
+		if (t->left_out[i])
+			todo[cnt++] = i;
+	while (cnt) {
+		node = todo[--cnt];
+		t->shown[node] = 1;
+		for (i = t->first[node]; i < t->first[node + 1]; i++) {
+			uint32_t kid = t->kids[i];
+
+			if (parents[kid] > 1 || t->left_out[kid])
+				continue;
+			t->left_out[kid] = 1;
+			todo[cnt++] = kid;
+		}
+	}
+}
+
+/* Removes those that are left out from all lists of children. */
+static void drop_left_out(struct task_tree *t)
+{
+	uint32_t i, k, begin = 0, cnt = 0;
+
+	for (i = 0; i < t->node_cnt; i++) {
+		for (k = begin; k < t->first[i + 1]; k++)
+			if (!t->left_out[t->kids[k]])
+				t->kids[cnt++] = t->kids[k];
+		begin = t->first[i + 1];
+		t->first[i + 1] = cnt;
+	}
+}
+
+/* room: for as many as there are nodes, three times. */
+static void fold_all(struct task_tree *t, const uint32_t *alike, uint32_t *room)
+{
+	uint32_t *cnts = room, *roots = room + t->node_cnt, *parents = roots + t->node_cnt;
+	uint32_t i, root_cnt = 0;
+
+	for (i = 0; i < t->node_cnt; i++) {
+		if (!t->is_kid[i])
+			roots[root_cnt++] = i;
+		fold_siblings(t, t->kids + t->first[i], t->first[i + 1] - t->first[i], alike, cnts);
+	}
+	fold_siblings(t, roots, root_cnt, alike, cnts);
+	for (i = 0; i < t->first[t->node_cnt]; i++)
+		parents[t->kids[i]]++;
+	leave_out_below(t, roots, parents);
+	drop_left_out(t);
+}
+
+int task_tree_fold(struct task_tree *t, const struct task_looks *looks)
+{
+	const struct task_graph g = { t->set, t->node_cnt, t->first, t->kids };
+	uint32_t *alike = calloc(t->node_cnt + 1u, sizeof(*alike));
+	uint32_t *room = calloc(t->node_cnt + 1u, 3 * sizeof(*room));
+	int err = alike && room ? task_alike(&g, looks, alike) : -ENOMEM;
+
+	if (!err)
+		fold_all(t, alike, room);
+	free(alike);
+	free(room);
+	return err;
 }
 
 /* ---- lines ---- */
@@ -318,16 +423,36 @@ static void paint_more(struct painter *p, const struct level *l)
 	p->line(p->ctx, &line);
 }
 
+/* Behind a task that stands for others, too: how many. Returns false if it does not. */
+static bool paint_like(struct painter *p, uint32_t node, uint32_t depth, bool last)
+{
+	struct task_tree *t = p->t;
+	struct task_line line = { .depth = depth, .last = t->last, .task = node,
+				  .frame = UINT32_MAX, .mark = TASK_MARK_LIKE };
+
+	if (!t->like[node])
+		return false;
+	line.addr = t->set->tasks[node].addr;
+	line.more = t->like[node];
+	t->like[node] = 0;
+	t->last[depth] = last;
+	p->line(p->ctx, &line);
+	return true;
+}
+
 static void paint_tree(struct painter *p, uint32_t root)
 {
 	struct task_tree *t = p->t;
 
-	enter_task(p, root, 0, true);
+	enter_task(p, root, 0, !t->like[root]);
 	while (p->way_cnt) {
 		struct level *l = &p->way[p->way_cnt - 1];
 		uint32_t end = t->first[l->node + 1], kid;
 		bool again;
 
+		if (l->shown_1 && paint_like(p, l->shown_1 - 1, l->kid_depth,
+					     l->next == end && l->again <= TASK_LINES_AGAIN))
+			continue;
 		if (l->next == end) {
 			paint_more(p, l);
 			t->on_way[l->node] = 0;
@@ -337,14 +462,18 @@ static void paint_tree(struct painter *p, uint32_t root)
 		kid = t->kids[l->next++];
 		if (l->kid_depth > TASK_DEPTH_MAX || p->way_cnt > TASK_DEPTH_MAX) {
 			put_off(t, kid);
+			l->shown_1 = 0;
 			continue;
 		}
+		l->shown_1 = kid + 1;
 		again = is_above(t, kid) || (t->queued[kid] && !t->shown[kid]);
 		l->again += again;
 		if (!again || l->again <= TASK_LINES_AGAIN)
 			enter_task(p, kid, l->kid_depth,
-				   l->next == end && l->again <= TASK_LINES_AGAIN);
+				   l->next == end && l->again <= TASK_LINES_AGAIN &&
+				   !t->like[kid]);
 	}
+	paint_like(p, root, 0, true);
 }
 
 static void paint_queue(struct painter *p, uint32_t *done)
@@ -363,7 +492,7 @@ int task_tree_each(struct task_tree *t, void (*line)(void *ctx, const struct tas
 		return -ENOMEM;
 	*p = (struct painter){ .t = t, .line = line, .ctx = ctx };
 	for (i = 0; i < t->node_cnt; i++)
-		if (!t->is_kid[i])
+		if (!t->is_kid[i] && !t->left_out[i])
 			paint_tree(p, i);
 	paint_queue(p, &done);
 	/* The remaining ones await themselves. */

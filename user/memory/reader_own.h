@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* reader_own.h - what reader.c shares with reader_tasks.c, and nobody else includes. */
+/* reader_own.h - what reader.c, reader_tasks.c and reader_ask_tasks.c share. */
 #ifndef TACHBPF_MEMORY_READER_OWN_H
 #define TACHBPF_MEMORY_READER_OWN_H
 
@@ -25,6 +25,16 @@ struct reader_shared {
 struct reader_shared *reader_shared_for(pid_t tgid, const char *name, size_t size);
 /* Ask it, and wait for the answer. 0, -errno of the function, or -EBUSY: try again later. */
 int reader_call(enum reader_function f, pid_t tgid, bool hurry);
+
+struct chain_question {
+	struct tasks_at at;
+	struct raw_task task;
+};
+
+struct loop_question {
+	struct tasks_at at;
+	int64_t clock_ns;
+};
 
 /* In the worker: the questions are in bytes, which the answers replace. */
 int reader_run_task_lists(void *shared, const int *fds);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * reader_tasks.c - see reader.h: the reader's functions for asyncio, and the calls to them.
- *
- * The reader may be compromised: an answer is copied, so that it cannot change any more, and then
- * made well-formed, or refused.
- */
+/* reader_tasks.c - see reader.h: the reader's functions for asyncio, in the worker. */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#include "asyncio/record.h"
 #include "base/time.h"
-#include "base/util.h"
 #include "cpython/replay.h"
 #include "host/proc.h"
 #include "memory/reader_own.h"
@@ -25,16 +18,6 @@
 /* Limit on reads of all modules of all interpreters: a module takes about one. */
 #define HOMES_READS_MAX 65536
 
-struct chain_question {
-	struct tasks_at at;
-	struct raw_task task;
-};
-
-struct loop_question {
-	struct tasks_at at;
-	int64_t clock_ns;
-};
-
 _Static_assert(sizeof(struct chain_question) <= READER_BYTES_MAX, "questions fit");
 _Static_assert(sizeof(struct loop_question) <= READER_BYTES_MAX, "questions fit");
 _Static_assert(sizeof(struct task_lists) <= READER_BYTES_MAX, "answers fit");
@@ -42,8 +25,6 @@ _Static_assert(sizeof(struct tasks_batch) <= READER_BYTES_MAX, "answers fit");
 _Static_assert(sizeof(struct async_homes) <= READER_BYTES_MAX, "answers fit");
 _Static_assert(sizeof(struct task_chain) <= READER_BYTES_MAX, "answers fit");
 _Static_assert(sizeof(struct loop_states) <= READER_BYTES_MAX, "answers fit");
-
-/* ---- in the worker ---- */
 
 static struct target_mem memory_of(const struct reader_shared *s)
 {
@@ -178,131 +159,4 @@ int reader_run_loop_states(void *shared, const int *fds)
 	memcpy(s->bytes, &found,
 	       offsetof(struct loop_states, loop) + found.cnt * sizeof(found.loop[0]));
 	return err;
-}
-
-/* ---- in the program ---- */
-
-/* Ask a question of len bytes. 0 and *answer, or -errno. */
-static int ask(enum reader_function f, pid_t tgid, bool hurry, const void *question, size_t len,
-	       const void **answer)
-{
-	struct reader_shared *s = reader_shared_for(tgid, "", 0);
-
-	if (!s)
-		return -EBUSY;
-	memcpy(s->bytes, question, len);
-	*answer = s->bytes;
-	return reader_call(f, tgid, hurry);
-}
-
-/* What of a text of `bytes` bytes is valid. */
-static void make_valid(char *text, size_t bytes)
-{
-	char copy[TASK_NAME_BYTES];
-
-	memcpy(copy, text, bytes);
-	utf8_copy(text, bytes, copy, strnlen(copy, bytes - 1));
-}
-_Static_assert(TASK_NAME_BYTES >= WAITS_NAME_BYTES, "make_valid() has room");
-_Static_assert(TASK_NAME_BYTES >= AWAITERS_NAME_BYTES, "make_valid() has room");
-
-int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
-		      const struct task_lists **out)
-{
-	static struct task_lists copy;
-	const void *answer;
-	int err = ask(TASK_LISTS, tgid, hurry, at, sizeof(*at), &answer);
-
-	if (err)
-		return err;
-	memcpy(&copy, answer, sizeof(copy));
-	*out = &copy;
-	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
-}
-
-static bool check_tasks(struct tasks_batch *b)
-{
-	uint32_t i;
-
-	for (i = 0; i < b->row_cnt; i++) {
-		struct task_row *r = &b->rows[i];
-
-		if (r->frame_at > b->frame_cnt || r->frame_cnt > b->frame_cnt - r->frame_at ||
-		    r->waiter_at > b->waiter_cnt || r->waiter_cnt > b->waiter_cnt - r->waiter_at ||
-		    r->waits.kind >= WAITS_KINDS)
-			return false;
-		make_valid(r->name, sizeof(r->name));
-		make_valid(r->waits.name, sizeof(r->waits.name));
-	}
-	return true;
-}
-
-int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
-		 const struct tasks_batch **out)
-{
-	static struct tasks_batch copy;
-	const void *answer;
-	int err = ask(TASKS, tgid, hurry, at, sizeof(*at), &answer);
-
-	if (err)
-		return err;
-	tasks_batch_copy(&copy, answer);
-	*out = &copy;
-	return check_tasks(&copy) ? 0 : -EBADMSG;
-}
-
-int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
-		       struct async_homes *out)
-{
-	uint8_t musl = at->homes.musl;
-	const void *answer;
-	int err = ask(ASYNC_HOMES, tgid, hurry, at, sizeof(*at), &answer);
-
-	memset(out, 0, sizeof(*out));
-	if (err)
-		return err;
-	memcpy(out, answer, sizeof(*out));
-	out->musl = musl;
-	/* The offsets are looked up again; everything else is only an address to read at. */
-	if (out->cnt <= ASYNC_HOMES_MAX && out->minor == at->objects.minor &&
-	    async_fields_of(out->minor, at->objects.str_length, &out->fields))
-		return 0;
-	memset(out, 0, sizeof(*out));
-	return -EBADMSG;
-}
-
-int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,
-		      struct task_chain *out)
-{
-	const struct chain_question question = { .at = *at, .task = *q };
-	const void *answer;
-	int err = ask(TASK_CHAIN, tgid, hurry, &question, sizeof(question), &answer);
-
-	if (err)
-		return err;
-	memcpy(out, answer, sizeof(*out));
-	/* Whose it is was known before. */
-	out->raw.h = q->h;
-	out->raw.h.kind = RAW_ASYNC;
-	out->raw.tid = q->tid;
-	out->raw.interp_id = q->interp_id;
-	out->raw.cpu = q->cpu;
-	out->raw.at = q->at;
-	make_valid(out->other, sizeof(out->other));
-	return async_record_is_whole(&out->raw, sizeof(out->raw)) ? 0 : -EBADMSG;
-}
-
-int reader_loop_states(pid_t tgid, const struct tasks_at *at, int64_t clock_ns, bool hurry,
-		       const struct loop_states **out)
-{
-	const struct loop_question q = { .at = *at, .clock_ns = clock_ns };
-	static struct loop_states copy;
-	const void *answer;
-	int err = ask(LOOP_STATES, tgid, hurry, &q, sizeof(q), &answer);
-
-	if (err)
-		return err;
-	memcpy(&copy, answer, sizeof(copy));
-	*out = &copy;
-	return copy.cnt > LOOPS_MAX ? -EBADMSG : 0;
 }

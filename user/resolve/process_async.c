@@ -89,7 +89,8 @@ static bool is_of_asyncio(const struct process *p, uint32_t id)
  * Nobody awaits the task. Returns true if the loop started its coroutine. An eager task (3.12+)
  * runs inside the function that created it, and nobody can await it meanwhile. That function was
  * called by a task, which has a coroutine further out, or by asyncio. So if there is neither, the
- * loop is machine code (uvloop), and the function outside of the task is the one that runs the loop.
+ * loop is machine code (uvloop), and the function outside of the task is the one that runs the
+ * loop.
  */
 static bool is_run_by_loop(const struct process *p, const struct thread *t,
 			   const struct raw_head *raw)

@@ -428,7 +428,7 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 			 const struct raw_frame *frames, uint32_t cnt,
-			 const struct task_waits_for *waits, uint64_t time_ns, uint64_t weight)
+			 uint8_t waits, const char *name, uint64_t time_ns, uint64_t weight)
 {
 	uint32_t ids[EVENT_MAX_FRAMES], i, n = 0;
 	struct event ev = {
@@ -440,9 +440,8 @@ int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 	if (!weight)
 		return 0;
 	/* asyncio.sleep() has a frame of its own. */
-	if (waits && waits->kind != WAITS_UNKNOWN && waits->kind != WAITS_SLEEP)
-		err = other_frame_of_task_wait(&p->others, waits_for_word(waits->kind),
-					       waits->name, &ids[n++]);
+	if (waits != WAITS_UNKNOWN && waits != WAITS_SLEEP)
+		err = other_frame_of_task_wait(&p->others, waits_for_word(waits), name, &ids[n++]);
 	for (i = 0; !err && i < cnt && n < EVENT_MAX_FRAMES; i++)
 		err = symbolizer_frame(p->sym, &frames[i], &ids[n++]);
 	if (err)

@@ -49,7 +49,27 @@ def test_ten_thousand(tells, scratch):
     with Tasks(tells, scratch, "many", "10000") as target:
         want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
-    assert "\n10001 asyncio tasks\n" in said and pstree.of_dump(said) == want
+        process = dump_json(target.pid)
+    assert len(want) == 2 + 4 * 10000
+    assert "\n10001 asyncio tasks\n" in said and pstree.of_dump(said) == pstree.folded(want)
+    assert said.endswith("└── and 9999 more at the same lines\n") and len(said.splitlines()) <= 25
+    assert len(process["tasks"]) == 10001
+
+
+@pytest.mark.interpreters("two")
+def test_many_that_look_the_same(interpreter, scratch):
+    """On every version: the first of them is shown, and how many there are is what the JSON says."""
+    if interpreter.minor < (3, 8):
+        pytest.skip(f"{interpreter}'s tasks are not listed")
+    if interpreter.minor >= (3, 14):
+        pytest.skip(f"test_ten_thousand is about {interpreter}")
+    with Target(interpreter, scratch, "many", "500", name="homes", program="home_tasks.py") as target:
+        said, process = dump(target.pid), dump_json(target.pid)
+    ways = [tuple((c["function"], c["line"]) for c in task["coroutines"]) for task in process["tasks"]]
+    many = max(ways, key=ways.count)
+    assert ways.count(many) >= 500
+    assert said.count(f"and {ways.count(many) - 1} more at the same lines\n") == 1
+    assert len(re.findall(r"\(T\) ", said)) == len(ways) - ways.count(many) + 1
 
 
 def stable_lines(lines):
@@ -63,20 +83,29 @@ def stable_lines(lines):
     return found
 
 
+def stable_tasks(process):
+    """The same of a dump's JSON."""
+    return {task["name"]: [f"{c['function']} {c['file']}:{c['line']}" for c in task["coroutines"]]
+            for task in process["tasks"] if task["name"].startswith("stable-")}
+
+
 def test_at_full_speed(tells, scratch):
     """The tasks that stand still are all there, whole, each time, and as pstree shows them, when it can."""
     with Tasks(tells, scratch, "busy", "100") as target:
-        looks = [dump(target.pid) for _ in range(10)]
+        looks = [dump_json(target.pid) for _ in range(10)]
+        said = dump(target.pid)
         asked = [pstree.run(tells, target.pid) for _ in range(5)]
     names = {f"stable-{i}" for i in range(STABLE)}
-    for said in looks:
-        found = stable_lines(pstree.of_dump(said))
-        assert set(found) == names and "some are missing" not in said
+    for process in looks:
+        found = stable_tasks(process)
+        assert set(found) == names and process["tasks_complete"]
         assert all("stable " in two[0] and "Event.wait " in two[1] for two in found.values()), found
-        assert not re.search(r"stable-\d+ \(", said), "a task that stands still has a mark"
-        assert 100 < len(re.findall(r"\(T\) ", said)) < 2 * 401
+        assert not any(t["moved"] or t["cut"] for t in process["tasks"] if t["name"] in names)
+        assert 100 < len(process["tasks"]) < 2 * 401
+    assert set(stable_lines(pstree.of_dump(said))) == {"stable-0"}
+    assert f"and {STABLE - 1} more at the same lines" in said and "some are missing" not in said
     answers = [stable_lines(a.stdout.splitlines()) for a in asked if not a.returncode]
-    assert all(answer == stable_lines(pstree.of_dump(looks[0])) for answer in answers)
+    assert all(answer == stable_tasks(looks[0]) for answer in answers)
 
 
 def test_a_circle(tells, scratch):
@@ -143,4 +172,4 @@ def test_uvloop(tells, scratch):
     with Tasks(tells, scratch, "uvloop", "20", env=library("uvloop==0.23.0", tells, scratch)) as target:
         want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
-    assert "\n21 asyncio tasks\n" in said and pstree.of_dump(said) == want
+    assert "\n21 asyncio tasks\n" in said and pstree.of_dump(said) == pstree.folded(want)

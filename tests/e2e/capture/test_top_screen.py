@@ -10,6 +10,7 @@ import pytest
 
 from busy_program import Busy
 from paths import binary
+from processes import ready
 from tmux import Terminal
 
 pytestmark = pytest.mark.interpreters("one")
@@ -269,4 +270,32 @@ def test_the_process_ends(interpreter):
         with Busy(interpreter) as pid:
             top(terminal, pid)
             terminal.until(lambda s: f"{pid} " in s)
+        assert terminal.ended() == 0
+
+
+LOOP = """
+import asyncio
+async def main():
+    sleeper = asyncio.ensure_future(asyncio.sleep(10000))
+    print("ready", flush=True)
+    await sleeper
+asyncio.new_event_loop().run_until_complete(main())
+"""
+
+
+def test_the_line_about_an_event_loop(interpreter):
+    """Above the headings, only in a process that has one."""
+    with ready(interpreter.command("-c", LOOP)) as loop, Busy(interpreter) as busy, Terminal() as terminal:
+        top(terminal, "--async", loop.pid, busy)
+        terminal.until(lambda s: f"{loop.pid} " in s and f"{busy} " in s and "loop lag" in s)
+        terminal.text(f"/{loop.pid}")
+        terminal.keys("Enter", "Enter")
+        screen = terminal.until(lambda s: "loop: 2 tasks, up to 0 ready, longest callback " in s)
+        assert screen.splitlines()[2].startswith("loop: ") and screen.splitlines()[3].startswith("self %")
+        terminal.keys("Escape", "Escape")
+        terminal.text(f"/{busy}")
+        terminal.keys("Enter", "Enter")
+        screen = terminal.until(lambda s: "hot (<string>:" in s)
+        assert "loop: " not in screen
+        terminal.keys("q")
         assert terminal.ended() == 0

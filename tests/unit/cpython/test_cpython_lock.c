@@ -217,13 +217,13 @@ static void test_an_import(void **state)
 
 static uint64_t awaited(struct py_walk *w)
 {
-	struct py_lock found;
+	struct py_lock lock_of_task;
 
-	py_lock_awaited(w, &frame.at, &frame.frame, &found);
-	if (found.addr)
-		assert_int_equal(found.kind, py_type_named(w, found.addr, "Lock") ?
+	py_lock_awaited(w, &frame.at, &frame.frame, &lock_of_task);
+	if (lock_of_task.addr)
+		assert_int_equal(lock_of_task.kind, py_type_named(w, lock_of_task.addr, "Lock") ?
 					     PY_LOCK_ASYNCIO : PY_LOCK_PERMITS);
-	return found.addr;
+	return lock_of_task.addr;
 }
 
 /* A task waits in its acquire(), whatever has called that. */

@@ -78,12 +78,23 @@ static void end(struct task_tree *t)
 	task_set_free(&set);
 }
 
+/* Frames say what number they have within their task, or what looks[] says. */
+static uint32_t looks[100000];
+static uint64_t said[50000];
+
+static struct task_tree *folded(struct task_tree *t)
+{
+	assert_int_equal(task_tree_fold(t, &(struct task_looks){ looks, said }), 0);
+	return t;
+}
+
 /* " 0", "  .", " 1!": depth in spaces, the task or . for a coroutine, a mark. */
 static void write_line(void *ctx, const struct task_line *l)
 {
-	static const char marks[] = { ' ', '!', '^', '>', '?', '+' };
+	static const char marks[] = { ' ', '!', '^', '>', '?', '+', '*' };
 	char *text = ctx, one[64];
-	uint32_t addr = l->mark == TASK_MARK_MORE ? l->more : (uint32_t)l->addr - 1;
+	bool counts = l->mark == TASK_MARK_MORE || l->mark == TASK_MARK_LIKE;
+	uint32_t addr = counts ? l->more : (uint32_t)l->addr - 1;
 
 	assert_true(l->depth <= TASK_DEPTH_MAX && l->last[l->depth] <= 1);
 	if (l->frame == UINT32_MAX)
@@ -236,6 +247,166 @@ static void test_long_chains(void **state)
 	assert_int_equal(task_cnt, 3);
 }
 
+/* 0 awaits 1 to 12, whose lines are the same; then that of 5 differs, and more is said of 6. */
+static void test_fold(void **state)
+{
+	static uint32_t edges[12][2];
+	uint32_t i;
+
+	for (i = 0; i < 12; i++)
+		edges[i][1] = i + 1;
+	expect(folded(tree_of(13, 1, edges, 12)), "0 \n .\n  1 |   .\n  11*\n");
+	looks[5] = 7;
+	expect(folded(tree_of(13, 1, edges, 12)),
+	       "0 \n .\n  1 |   .\n  10*|  5 \n   .\n");
+	said[6] = 1;
+	expect(folded(tree_of(13, 1, edges, 12)),
+	       "0 \n .\n  1 |   .\n  9*|  5 |   .\n  6 \n   .\n");
+	/* Too few remain. Others refer to 7. */
+	said[7] = TASK_LOOK_OWN;
+	said[8] = 2;
+	assert_int_equal(count(folded(tree_of(13, 1, edges, 12))), 26);
+	said[6] = said[7] = said[8] = 0;
+	looks[5] = 0;
+	/* Of the root. */
+	expect(folded(tree_of(11, 1, NULL, 0)), "0 | .\n10*\n");
+	said[3] = TASK_LOOK_OWN;
+	expect(folded(tree_of(11, 1, NULL, 0)), "0 | .\n9*\n3 \n .\n");
+	said[3] = 0;
+}
+
+/* 0 to 10 await two tasks each, which look like those of the others; then another is said of 12. */
+static void test_fold_subtrees(void **state)
+{
+	static uint32_t edges[22][2];
+	uint32_t i;
+
+	for (i = 0; i < 22; i++) {
+		edges[i][0] = i / 2;
+		edges[i][1] = i + 11;
+	}
+	expect(folded(tree_of(33, 0, edges, 22)), "0 | 11 | 12 \n10*\n");
+	said[12] = 1;
+	expect(folded(tree_of(33, 0, edges, 22)), "0 \n 11 | 12 \n1 | 13 | 14 \n9*\n");
+	said[12] = 0;
+}
+
+/* 0 to 10 all await 11, which awaits 12: that is shown once, whole. */
+static void test_fold_shared(void **state)
+{
+	static uint32_t edges[12][2];
+	uint32_t i;
+
+	for (i = 0; i < 11; i++) {
+		edges[i][0] = i;
+		edges[i][1] = 11;
+	}
+	edges[11][0] = 11;
+	edges[11][1] = 12;
+	expect(folded(tree_of(13, 0, edges, 12)), "0 | 11 \n  12 \n10*\n");
+}
+
+/* A circle of 12: none is left out. 25,000 that look the same, and what they await, are one. */
+static void test_fold_limits(void **state)
+{
+	static uint32_t circle[12][2] = { { 11, 0 } }, pairs[25000][2];
+	uint32_t i;
+
+	for (i = 1; i < 12; i++) {
+		circle[i][0] = i - 1;
+		circle[i][1] = i;
+	}
+	count(folded(tree_of(12, 1, circle, 12)));
+	assert_int_equal(task_cnt, 12);
+	for (i = 0; i < 25000; i++) {
+		pairs[i][0] = i;
+		pairs[i][1] = i + 25000;
+	}
+	assert_int_equal(count(folded(tree_of(50000, 2, pairs, 25000))), 7);
+	/* Each is another. */
+	for (i = 0; i < 50000; i++)
+		said[i] = i;
+	assert_int_equal(count(folded(tree_of(50000, 1, pairs, 25000))), 100000);
+	memset(said, 0, sizeof(said));
+}
+
+/* Counts the tasks that lines stand for. */
+struct sum {
+	uint32_t parents[64], total, folds, cnt;
+	bool seen[64];	/* one without anything below it has a line below each that awaits it */
+	struct {
+		uint32_t task, depth, own;	/* own: tasks that are below no other one, too */
+	} way[128];
+};
+
+/* Ends all of the path that is deeper. */
+static void pop_to(struct sum *s, uint32_t depth)
+{
+	for (; s->cnt && s->way[s->cnt - 1].depth > depth; s->cnt--)
+		if (s->cnt > 1 && s->parents[s->way[s->cnt - 1].task] < 2)
+			s->way[s->cnt - 2].own += s->way[s->cnt - 1].own;
+}
+
+static void sum_line(void *ctx, const struct task_line *l)
+{
+	struct sum *s = ctx;
+	uint32_t own;
+
+	if (l->frame != UINT32_MAX || (l->mark && l->mark != TASK_MARK_LIKE))
+		return;
+	pop_to(s, l->depth);
+	if (l->mark == TASK_MARK_LIKE) {
+		own = s->way[s->cnt - 1].own;
+		assert_true(s->way[s->cnt - 1].task == l->task && l->more >= TASK_LIKE_MIN - 1);
+		assert_true(s->parents[l->task] < 2);
+		s->total += l->more * own;
+		s->folds++;
+		s->way[s->cnt - 1].own += l->more * own;
+		return;
+	}
+	if (s->cnt && s->way[s->cnt - 1].depth == l->depth && l->depth)
+		pop_to(s, l->depth - 1);
+	if (!l->depth)
+		s->cnt = 0;
+	s->total += !s->seen[l->task];
+	s->seen[l->task] = true;
+	s->way[s->cnt].task = l->task;
+	s->way[s->cnt].depth = l->depth;
+	s->way[s->cnt++].own = 1;
+}
+
+/* Graphs of all shapes, with circles: each task has a line, or one that stands for it. */
+static void test_fold_any(void **state)
+{
+	static uint32_t edges[128][2];
+	uint32_t round, i, n, one, cnt, folds = 0;
+
+	srand(7);
+	for (round = 0; round < 2000; round++) {
+		struct sum s = { .total = 0 };
+		struct task_tree *t;
+
+		cnt = 1 + (uint32_t)rand() % 60;
+		for (i = n = 0; i < cnt; i++) {
+			for (one = rand() % 8 ? 1 : (uint32_t)rand() % 3; i && one; one--) {
+				edges[n][0] = (uint32_t)rand() % (rand() % 9 ? 1 + i / 12 : cnt);
+				edges[n][1] = i;
+				s.parents[i] += !n || edges[n - 1][1] != i ||
+						edges[n - 1][0] != edges[n][0];
+				n++;
+			}
+			looks[i] = rand() % 20 == 0;
+		}
+		t = folded(tree_of(cnt, round % 2, edges, n));
+		assert_int_equal(task_tree_each(t, sum_line, &s), 0);
+		assert_int_equal(s.total, cnt);
+		folds += s.folds;
+		end(t);
+	}
+	assert_true(folds > 100);
+	memset(looks, 0, sizeof(looks));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +414,9 @@ int main(void)
 		cmocka_unit_test(test_cycles), cmocka_unit_test(test_many_ways),
 		cmocka_unit_test(test_all_ways),
 		cmocka_unit_test(test_more),
+		cmocka_unit_test(test_fold), cmocka_unit_test(test_fold_subtrees),
+		cmocka_unit_test(test_fold_shared), cmocka_unit_test(test_fold_limits),
+		cmocka_unit_test(test_fold_any),
 		cmocka_unit_test(test_deep), cmocka_unit_test(test_long_chains),
 	};
 

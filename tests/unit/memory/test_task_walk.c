@@ -48,6 +48,7 @@ static void add(uint32_t i)
 		.waiter_at = batch.waiter_cnt, .waiter_cnt = fake.waiters,
 		.tid = i % 3, .flags = i % 5 ? 0 : TASK_RUNS | TASK_OF_MAIN, .loop = i + 9,
 		.waits = { .kind = WAITS_SOCKET, .fd = (int32_t)i },
+		.order = fake.cnt - i,
 	};
 	snprintf(r->name, sizeof(r->name), "Task-%u", i);
 	batch.frame_cnt += fake.frames;
@@ -119,6 +120,24 @@ static void test_all(void **state)
 	}
 	assert_string_equal(set.tasks[1999].name, "Task-1999");
 	assert_int_equal(task_set_find(&set, 2001), UINT32_MAX);
+	task_set_free(&set);
+}
+
+static void test_sorted(void **state)
+{
+	uint32_t i;
+
+	begin(1500);
+	assert_int_equal(walk(), 0);
+	assert_int_equal(task_set_sort(&set), 0);
+	for (i = 0; i < 1500; i++) {
+		assert_true(set.tasks[i].order == i + 1 && set.tasks[i].addr == 1500 - i);
+		assert_int_equal(task_set_find(&set, 1500 - i), i);
+	}
+	task_set_free(&set);
+	begin(0);
+	assert_int_equal(walk(), 0);
+	assert_int_equal(task_set_sort(&set), 0);
 	task_set_free(&set);
 }
 
@@ -257,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_all), cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_sparse),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_again), cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_too_many), cmocka_unit_test(test_too_many_reads),
 		cmocka_unit_test(test_cut_and_unreadable),
