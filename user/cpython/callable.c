@@ -306,7 +306,7 @@ int py_tuple_item(struct py_walk *w, uint64_t tuple, uint32_t index, uint64_t *i
 	return py_pointer(w, py_tuple_items(w, tuple) + 8ull * index, item);
 }
 
-/* The names of a closure's variables are the last ones; up to 3.10 they have a tuple of their own. */
+/* The names of a closure's variables: the last ones; up to 3.10 in a tuple of their own. */
 static int names_of(struct py_walk *w, const struct py_callable *f, uint64_t *names, uint64_t *cnt)
 {
 	const struct py_code_layout *row = py_code_layout(w->o->minor);

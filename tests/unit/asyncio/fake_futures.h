@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_futures.h - the memory of a process that runs asyncio, as CPython 3.8 to 3.13 has it: futures
- * and tasks of _asyncio with their callbacks, of every kind of callable.
+ * fake_futures.h - the memory of a process that runs asyncio, as CPython 3.8 to 3.13 has it:
+ * futures and tasks of _asyncio with their callbacks, of every kind of callable.
  */
 #ifndef TACHBPF_TESTS_FAKE_FUTURES_H
 #define TACHBPF_TESTS_FAKE_FUTURES_H
