@@ -169,7 +169,7 @@ const char *socket_peers_find(struct socket_peers *p, int fd, uint64_t now_ns)
 	if (fd < 0)
 		return p->text;
 	snprintf(name, sizeof(name), "fd/%d", fd);
-	if (proc_link(p->tgid, name, link, sizeof(link)) <= 0 ||
+	if (proc_direct.link(p->tgid, name, link, sizeof(link)) <= 0 ||
 	    sscanf(link, "socket:[%" SCNu64 "]", &inode) != 1)
 		return p->text;
 	s = find(p, inode);
