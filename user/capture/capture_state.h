@@ -6,7 +6,8 @@
  * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
  * capture_heap.c, capture_bursts.c, capture_census.c, capture_memory.c, capture_event.c,
- * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_chains.c, capture_async.c, lifecycle.c.
+ * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_chains.c, capture_async.c,
+ * lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
