@@ -48,6 +48,17 @@ static int32_t int_at(const uint8_t *bytes, size_t off)
 	return v;
 }
 
+bool coroutine_frame_at(uint8_t minor, uint16_t head, bool *pointer, uint16_t *off)
+{
+	const struct py_code_layout *row = py_code_layout(minor);
+
+	if (!row || minor < 8 || minor > 13 || head < PLAIN_HEAD)
+		return false;
+	*pointer = minor <= 10;
+	*off = *pointer ? head : row->generator + head - PLAIN_HEAD;
+	return true;
+}
+
 /* Where the frame is in a coroutine, from 3.11 on. */
 static uint16_t inner_frame(const struct py_walk *w, const struct tasks_at *at)
 {

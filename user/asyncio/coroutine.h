@@ -8,6 +8,7 @@
 #ifndef TACHBPF_ASYNCIO_COROUTINE_H
 #define TACHBPF_ASYNCIO_COROUTINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "asyncio/tasks.h"
@@ -60,5 +61,11 @@ int coroutine_look(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
 void coroutine_awaits(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,
 		      size_t len, struct coroutine *c);
 uint32_t coroutine_lasti(struct py_walk *w, const struct tasks_at *at, const struct coroutine *c);
+
+/*
+ * Where a coroutine of 3.minor has its frame: at *off in itself, or, if *pointer, what the word at
+ * *off points to. head: sizeof(PyObject). Returns false: unknown (3.14+: struct async_layout).
+ */
+bool coroutine_frame_at(uint8_t minor, uint16_t head, bool *pointer, uint16_t *off);
 
 #endif
