@@ -62,8 +62,11 @@ bool coroutine_frame_at(uint8_t minor, uint16_t head, bool *pointer, uint16_t *o
 /* Where the frame is in a coroutine, from 3.11 on. */
 static uint16_t inner_frame(const struct py_walk *w, const struct tasks_at *at)
 {
-	return at->objects.minor >= 14 ? at->async.coro.gen_frame :
-	       py_code_layout(at->objects.minor)->generator + w->head - PLAIN_HEAD;
+	uint16_t off = at->async.coro.gen_frame;
+	bool pointer;
+
+	coroutine_frame_at(at->objects.minor, w->head, &pointer, &off);
+	return off;
 }
 
 /* Where its state is: in itself, in 3.10 in its frame. */
