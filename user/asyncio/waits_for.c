@@ -361,10 +361,10 @@ static bool in_frame(struct search *s, const struct py_frame *frame)
 static void find_name(struct search *s, const struct task_read *t, uint32_t caller)
 {
 	struct task_reader *r = s->r;
-	uint32_t i = (uint32_t)(s->out->obj >> 4) % TASK_CODES, tries;
 	uint64_t code = caller ? t->coros[caller - 1].code : 0;
+	uint32_t i = (uint32_t)(s->out->obj >> 4 ^ code >> 5) % TASK_CODES, tries;
 
-	if (r->names[i].obj == s->out->obj && (r->names[i].name[0] || r->names[i].code == code)) {
+	if (r->names[i].obj == s->out->obj && r->names[i].code == code) {
 		memcpy(s->out->name, r->names[i].name, WAITS_NAME_BYTES);
 		return;
 	}

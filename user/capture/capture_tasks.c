@@ -13,7 +13,6 @@
 #include "base/util.h"
 #include "capture/capture_state.h"
 #include "capture/task_sampler.h"
-#include "host/socket_peers.h"
 #include "resolve/process.h"
 
 /*
@@ -29,7 +28,6 @@
 struct waiting {
 	uint64_t tgid, start_ns;
 	struct task_sampler *sampler;
-	struct socket_peers *peers;	/* NULL: no task has waited for a socket yet */
 	uint64_t rest_ns;	/* time below a sample's, not passed on yet */
 	uint32_t round;		/* the last one in which the process was present */
 };
@@ -45,7 +43,6 @@ struct taker {
 	struct waiting *w;
 	struct process *p;
 	uint64_t time_ns, interval_ns;
-	uint32_t sockets;	/* questions for what a socket is connected to */
 };
 
 /* Only where all off-CPU time of threads is sampled. */
@@ -59,7 +56,6 @@ static void drop_waiting(struct capture_tasks *c, struct waiting *w)
 {
 	u64map_remove(&c->waiting, w->tgid);
 	task_sampler_free(w->sampler);
-	socket_peers_free(w->peers);
 	free(w);
 }
 
@@ -97,17 +93,6 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 	return w;
 }
 
-/* The name of what a task waits for; of a socket: what it is connected to. */
-static const char *name_of(struct taker *k, const struct task_waits_for *waits)
-{
-	if (waits->kind != WAITS_SOCKET || waits->fd < 0)
-		return waits->name;
-	if (!k->w->peers)
-		k->w->peers = socket_peers_new((pid_t)k->w->tgid);
-	k->sockets++;
-	return k->w->peers ? socket_peers_find(k->w->peers, waits->fd, k->time_ns) : "";
-}
-
 static int take_task_wait(void *ctx, const struct task_wait *wait)
 {
 	struct taker *k = ctx;
@@ -121,7 +106,7 @@ static int take_task_wait(void *ctx, const struct task_wait *wait)
 		return 0;
 	return process_waiting_task(k->p, wait->tid, wait->interp_id, wait->frames,
 				    wait->frame_cnt, wait->waits->kind,
-				    name_of(k, wait->waits), k->time_ns, weight);
+				    wait->waits->name, k->time_ns, weight);
 }
 
 static void walk_tasks(struct capture *s, struct tracked *t)
@@ -139,8 +124,7 @@ static void walk_tasks(struct capture *s, struct tracked *t)
 	w->round = s->tasks->round;
 	before = task_sampler_stats(w->sampler)->reads;
 	err = task_sampler_step(w->sampler, k.time_ns, take_task_wait, &k);
-	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before + k.sockets) *
-			     READ_NS;
+	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before) * READ_NS;
 	if (err == -ENOMEM)
 		drop_waiting(s->tasks, w);
 	else

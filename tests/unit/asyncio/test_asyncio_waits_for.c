@@ -327,6 +327,23 @@ static void test_what_is_remembered(void **state)
 	}
 }
 
+/* Each function has its own name for the same object, in whatever order they come. */
+static void test_two_names(void **state)
+{
+	EACH_BUILD(minor, big) {
+		fake_waits_make(&f, minor, big, "Lock");
+		caller(1);
+		fake_waits_inside(&f, LOCKS, "acquire", f.obj, false);
+		ask();
+		assert_string_equal(got.name, "b");
+		f.task.coro_cnt = 0;
+		caller(2);
+		fake_waits_inside(&f, LOCKS, "acquire", f.obj, false);
+		waits_for_read(&f.reader, &f.task, &got);
+		assert_string_equal(got.name, "c");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_descriptors_that_are_none), cmocka_unit_test(test_socket),
 		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_what_is_remembered),
+		cmocka_unit_test(test_two_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
