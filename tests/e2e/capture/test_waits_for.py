@@ -44,6 +44,20 @@ def compare(interpreter, scratch, out, *plan):
     assert {name: {what} for name, what in truth.items()} == {name: found.get(name) for name in truth}
 
 
+def test_dump_says_which_socket(asyncs, scratch):
+    """The peers of connections, by the ends that the program itself has: its own client is the server's peer."""
+    with target_of(asyncs, scratch) as target:
+        truth = json.loads(target.truth_path.read_text(encoding="utf-8"))
+        text, process = good("dump", target.pid), json.loads(good("dump", target.pid, "--json"))["processes"][0]
+    waits = [task["waits_for"] for task in process["tasks"] if task["waits_for"] and task["waits_for"]["kind"] == "socket"]
+    peers = {wait["fd"]: wait["peer"] for wait in waits}
+    server = f"127.0.0.1:{truth['port']}"
+    assert {peers.pop(truth["sockets"][name]) for name in ("read", "receive")} == {server}
+    assert sorted(peers.values()) == sorted(truth["clients"])
+    for fd, peer in list(peers.items()) + [(truth["sockets"]["read"], server)]:
+        assert f"waits for a socket (descriptor {fd}, {peer})" in text
+
+
 def test_a_recording_says_what_for(asyncs, scratch, out):
     compare(asyncs, scratch, out)
 
