@@ -20,7 +20,6 @@
 
 #define LISTENS 10		/* TCP_LISTEN */
 #define PORTS 65536
-#define LINE_BYTES 256		/* of the files, at most */
 
 struct socket_of {
 	uint64_t inode;
@@ -111,11 +110,10 @@ static void read_file(struct socket_peers *p, const char *name, bool v6)
 
 	if (n > 0)
 		take_lines(p, text, v6);
-	/* The kernel ends a piece with a whole line. */
-	if (n > (ssize_t)SOCKET_PEERS_FILE_BYTES - LINE_BYTES && !said) {
+	if (n >= (ssize_t)SOCKET_PEERS_FILE_BYTES - 1 && !said) {
 		said = true;
-		log_warn("process %d: its network has more than %u sockets in /proc/PID/%s: the "
-			 "peers of others are not known", p->tgid, p->cnt, name);
+		log_warn("process %d: /proc/PID/%s is longer than %u KiB: the peers of some sockets "
+			 "are not shown", p->tgid, name, SOCKET_PEERS_FILE_BYTES >> 10);
 	}
 	free(text);
 }

@@ -8,13 +8,16 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/proc.h"
 #include "host/socket_peers.h"
 
 #define STEP SOCKET_PEERS_PAUSE_NS
@@ -115,8 +118,8 @@ static void check_ends(int family, bool mapped, const char *address)
 	assert_string_equal(socket_peers_find(p, inode_of(e.accepted), true, STEP), address);
 	assert_string_equal(socket_peers_find(p, inode_of(e.listens), false, STEP), "");
 	close_ends(&e);
-	assert_string_equal(socket_peers_find(p, 1, false, 3 * STEP), "");	/* reads */
-	assert_string_equal(socket_peers_find(p, made_inode, false, 3 * STEP), "");
+	assert_string_equal(socket_peers_find(p, 1, false, UINT64_MAX), "");	/* reads */
+	assert_string_equal(socket_peers_find(p, made_inode, false, UINT64_MAX), "");
 	socket_peers_free(p);
 }
 
@@ -187,6 +190,77 @@ static void test_pause(void **state)
 	socket_peers_free(p);
 }
 
+/* ---- texts ---- */
+
+static char *given;	/* net/tcp */
+static unsigned int readings;
+
+static ssize_t give(pid_t tgid, const char *name, char *out, size_t size)
+{
+	if (strcmp(name, "net/tcp") != 0)
+		return -ENOENT;
+	readings++;
+	return snprintf(out, size, "%s", given) < (int)size ? (ssize_t)strlen(out) :
+		(ssize_t)size - 1;
+}
+
+static const struct proc_source texts = { .whole = give };
+
+#define LINE "  %u: 0100007F:%04X 0500000A:%04X %02X 00000000:00000000 00:00000000 00000000 " \
+	"    0        0 %u 1 00000000419fd23a 20 4 30 10 -1                   \n"
+
+static void check_text(uint64_t inode, const char *peer)
+{
+	struct socket_peers *p = socket_peers_new(1);
+
+	proc_set_source(&texts);
+	assert_string_equal(socket_peers_find(p, inode, true, STEP), peer);
+	proc_set_source(&proc_direct);
+	socket_peers_free(p);
+}
+
+static void test_lines(void **state)
+{
+	char text[1024];
+
+	given = text;
+	snprintf(text, sizeof(text), "  sl  local_address\n" LINE LINE LINE LINE "%s", 0, 80, 0, 10,
+		 70, 1, 40000, 5432, 1, 71, 2, 80, 40001, 1, 72, 3, 40002, 0, 7, 73,
+		 "  4: 0100007F:9C40 0500000A:1538 01 00000000:00000000 00:00000000 00000000     0 "
+		 "       0 74");
+	check_text(70, "");			/* listens */
+	check_text(71, "10.0.0.5:5432");
+	check_text(72, "10.0.0.5");		/* accepted */
+	check_text(73, "");			/* not connected */
+	check_text(74, "");			/* not a whole line */
+	given = "0: 1:2 3:4 5 6\n\n: : : \n\xff\n";
+	check_text(1, "");
+}
+
+/* More sockets, and more bytes, than are taken; the files are read once a second. */
+static void test_many(void **state)
+{
+	struct socket_peers *p = socket_peers_new(1);
+	uint32_t i, cnt = SOCKET_PEERS_FILE_BYTES / 100;
+	char *at = malloc(cnt * 200);
+
+	assert_non_null(at);
+	given = at;
+	for (i = 0; i < cnt; i++)
+		at += sprintf(at, LINE, i, 40000 + i % 1000, 5432, 1, 1000 + i);
+	proc_set_source(&texts);
+	readings = 0;
+	assert_string_equal(socket_peers_find(p, 1000, true, STEP), "10.0.0.5:5432");
+	assert_string_equal(socket_peers_find(p, 1000 + cnt - 1, true, STEP), "");
+	assert_string_equal(socket_peers_find(p, 1000 + cnt - 2, true, STEP + 1), "");
+	assert_int_equal(readings, 1);
+	assert_string_equal(socket_peers_find(p, 1000 + cnt - 1, true, UINT64_MAX), "");
+	assert_int_equal(readings, 2);
+	proc_set_source(&proc_direct);
+	free(given);
+	socket_peers_free(p);
+}
+
 static void test_no_process(void **state)
 {
 	struct socket_peers *p = socket_peers_new(1 << 29);
@@ -203,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_ipv4_of_ipv6), cmocka_unit_test(test_no_connection),
 		cmocka_unit_test(test_pause), cmocka_unit_test(test_inode),
 		cmocka_unit_test(test_no_process),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
