@@ -106,8 +106,10 @@ static void read_file(struct socket_peers *p, const char *name, bool v6)
 {
 	static bool said;
 	char *text = malloc(SOCKET_PEERS_FILE_BYTES);
-	ssize_t n = text ? proc_read_whole(p->tgid, name, text, SOCKET_PEERS_FILE_BYTES) : 0;
+	ssize_t n = 0;
 
+	if (text)
+		n = proc_read_whole(p->tgid, name, text, SOCKET_PEERS_FILE_BYTES);
 	if (n > 0)
 		take_lines(p, text, v6);
 	if (n >= (ssize_t)SOCKET_PEERS_FILE_BYTES - 1 && !said) {
