@@ -114,8 +114,8 @@ static void read_file(struct socket_peers *p, const char *name, bool v6)
 		take_lines(p, text, v6);
 	if (n >= (ssize_t)SOCKET_PEERS_FILE_BYTES - 1 && !said) {
 		said = true;
-		log_warn("process %d: /proc/PID/%s is longer than %u KiB: the peers of some sockets "
-			 "are not shown", p->tgid, name, SOCKET_PEERS_FILE_BYTES >> 10);
+		log_warn("process %d: /proc/PID/%s is longer than %u KiB: the peers of some "
+			 "sockets are not shown", p->tgid, name, SOCKET_PEERS_FILE_BYTES >> 10);
 	}
 	free(text);
 }

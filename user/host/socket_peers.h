@@ -18,7 +18,7 @@
  * between two readings: at least one second, and a hundred times what the last one took.
  */
 #define SOCKET_PEERS_FILE_BYTES (1u << 20)
-#define SOCKET_PEERS_MAX 8192
+#define SOCKET_PEERS_MAX 16384
 #define SOCKET_PEERS_PAUSE_NS 1000000000ull
 #define SOCKET_PEERS_SHARE 100
 
