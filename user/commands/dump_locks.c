@@ -148,15 +148,16 @@ static void print_holders(const struct look_tasks *t, const struct look_lock *lo
 }
 
 /* What a task waits for, by its coroutines; not if one of them says it in one word. */
-static void print_waits_for(const struct task_waits_for *w)
+static void print_waits_for(const struct task *t)
 {
+	const struct task_waits_for *w = &t->waits;
 	const char *word = waits_for_word(w->kind);
 
 	if (!*word || w->kind == WAITS_SLEEP)
 		return;
 	printf(", waits for %s", word);
 	if (w->kind == WAITS_SOCKET && w->fd >= 0)
-		printf(" (descriptor %d)", w->fd);
+		printf(" (descriptor %d%s%s)", w->fd, *t->peer ? ", " : "", t->peer);
 	else if (*w->name)
 		putchar(' ');
 	if (*w->name)
@@ -168,7 +169,7 @@ void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
 	const struct look_lock *lock = t->waits ? t->waits[task].lock : NULL;
 
 	if (!lock) {
-		print_waits_for(&t->set.tasks[task].waits);
+		print_waits_for(&t->set.tasks[task]);
 		return;
 	}
 	printf(", waits for ");
@@ -374,8 +375,9 @@ void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holde
 	json_object_end(j);
 }
 
-void dump_json_waits_for(struct json *j, const struct task_waits_for *w)
+void dump_json_waits_for(struct json *j, const struct task *t)
 {
+	const struct task_waits_for *w = &t->waits;
 	static const char *const kinds_of[WAITS_KINDS] = {
 		[WAITS_SLEEP] = "sleep", [WAITS_LOCK] = "lock", [WAITS_SEMAPHORE] = "semaphore",
 		[WAITS_CONDITION] = "condition", [WAITS_EVENT] = "event",
@@ -399,6 +401,7 @@ void dump_json_waits_for(struct json *j, const struct task_waits_for *w)
 		json_int(j, "fd", w->fd);
 	else
 		json_null(j, "fd");
+	json_string(j, "peer", *t->peer ? t->peer : NULL);
 	json_object_end(j);
 }
 

@@ -23,7 +23,8 @@ def test_locks_of_asyncio(interpreter, scratch):
         assert lock["holder"] is None and lock["held_in"]["function"] == "permitted", lock
         assert tasks[name]["waits_for"]["kind"] == "semaphore", tasks[name]
     for name, kind, called in ("getter", "queue_get", "queue"), ("late", "event", None):
-        assert tasks[name]["waits_for"] == {"kind": kind, "object": truth["things"][name], "name": called, "fd": None}
+        assert tasks[name]["waits_for"] == {"kind": kind, "object": truth["things"][name], "name": called, "fd": None,
+                                             "peer": None}
     assert tasks["in-1"]["waits_for"]["kind"] == "sleep" and not tasks["in-1"]["lock"], tasks["in-1"]
     assert "(T) getter, waits for Queue queue\n" in text, text
     assert re.search(r"\(T\) out-1, waits for asyncio.Semaphore 0x\w+, which 2 tasks are inside of, such as in-[12] "
