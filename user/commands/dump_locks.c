@@ -73,14 +73,17 @@ static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_PERMITS] = "asyncio.Semaphore",
 };
 
-/* Prints "Lock 0x7f...", "import lock of module 'json'". */
-static void print_lock(const struct look_lock *lock)
+/* Prints "Lock 0x7f...", "import lock of module 'json'". name: who has it; "": unknown. */
+static void print_lock(const struct look_lock *lock, const char *name)
 {
 	printf("%s", kinds[lock->kind]);
 	if (*lock->module) {
 		printf(" of module '");
 		dump_text_escaped(lock->module, strlen(lock->module));
 		printf("'");
+	} else if (*name) {
+		putchar(' ');
+		dump_text_escaped(name, strlen(name));
 	} else {
 		printf(" 0x%" PRIx64, lock->addr);
 	}
@@ -122,7 +125,7 @@ void dump_text_lock(const struct look_thread *t)
 	if (!t->lock)
 		return;
 	printf(", ");
-	print_lock(t->lock);
+	print_lock(t->lock, "");
 	if (t->lock->holder_tid == t->tid)
 		printf(", which this thread");
 	else if (t->lock->holder_tid)
@@ -173,7 +176,7 @@ void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
 		return;
 	}
 	printf(", waits for ");
-	print_lock(lock);
+	print_lock(lock, t->set.tasks[task].waits.name);
 	if (lock->holders)
 		print_holders(t, lock);
 	if (lock->holder >= t->set.cnt)
@@ -283,7 +286,7 @@ static void print_wait(void *ctx, const struct waiters *w, size_t i, size_t hold
 	printf("%s%s ", i == first ? "" : ";\n    ", what);
 	print_one(w, i);
 	printf(" waits %sfor ", !w->tasks && w->p->threads[i].futex_timed ? "with a timeout " : "");
-	print_lock(lock_of(w, i));
+	print_lock(lock_of(w, i), "");
 	printf(", which %s ", what);
 	print_one(w, holder);
 	print_holds(lock_of(w, i));
