@@ -3,9 +3,9 @@
  * chain.c - see chain.h.
  *
  * A task that awaits another one stays suspended until that one is done. So if the sample's task is
- * the same before and after, with the same callbacks, the tasks that await it were suspended all the
- * time, and so were those that await these. Each of them is read until two reads agree, too: the
- * memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile.
+ * the same before and after, with the same callbacks, the tasks that await it were suspended all
+ * the time, and so were those that await these. Each of them is read until two reads agree, too:
+ * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile.
  */
 #include "asyncio/chain.h"
 

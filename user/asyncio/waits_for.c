@@ -211,9 +211,12 @@ static int32_t int_of(struct py_walk *w, uint64_t obj)
 
 	if (py_expect(w, obj, PY_IS_LONG) || py_get(w, obj + w->head, &n, 12))
 		return -1;
-	if (!(w->o->minor >= 12 ? n.size >> 3 : n.size))
+	/* From 3.12 on the size is above three bits, the third of which says "immortal" (3.15). */
+	if (w->o->minor >= 12)
+		n.size = n.size & 3 && n.size >> 3 ? UINT64_MAX : n.size >> 3;
+	if (!n.size)
 		return 0;
-	if (n.size != (w->o->minor >= 12 ? 1 << 3 : 1) || n.digit > INT32_MAX)
+	if (n.size != 1 || n.digit > INT32_MAX)
 		return -1;
 	return (int32_t)n.digit;
 }
@@ -361,10 +364,10 @@ static bool in_frame(struct search *s, const struct py_frame *frame)
 static void find_name(struct search *s, const struct task_read *t, uint32_t caller)
 {
 	struct task_reader *r = s->r;
-	uint32_t i = (uint32_t)(s->out->obj >> 4) % TASK_CODES, tries;
 	uint64_t code = caller ? t->coros[caller - 1].code : 0;
+	uint32_t i = (uint32_t)(s->out->obj >> 4 ^ code >> 5) % TASK_CODES, tries;
 
-	if (r->names[i].obj == s->out->obj && (r->names[i].name[0] || r->names[i].code == code)) {
+	if (r->names[i].obj == s->out->obj && r->names[i].code == code) {
 		memcpy(s->out->name, r->names[i].name, WAITS_NAME_BYTES);
 		return;
 	}

@@ -6,7 +6,8 @@
  * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
  * capture_heap.c, capture_bursts.c, capture_census.c, capture_memory.c, capture_event.c,
- * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_chains.c, capture_async.c, lifecycle.c.
+ * capture_faults.c, capture_ticks.c, capture_tasks.c, capture_chains.c, capture_async.c,
+ * lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -134,6 +135,7 @@ extern const struct source_ops
 	capture_native_source,		/* for --native: machine code */
 	capture_heap_source,		/* for --allocations: an allocator's functions */
 	capture_async_source,		/* for --async: where tasks are */
+	capture_chains_source,		/* for --async: who awaits a sample's task */
 	capture_tasks_source;		/* for --async: what waiting tasks wait for */
 
 /*
@@ -210,6 +212,5 @@ void capture_async_changed(struct capture *s, struct tracked *t);
 int capture_chains_take(struct capture *s, struct tracked *t, const struct raw_task *q, size_t len);
 /* The callbacks that may be awaiters' so far; NULL: none. */
 const struct async_others *capture_chains_others(const struct capture *s);
-void capture_chains_free(struct capture *s);
 
 #endif

@@ -45,7 +45,6 @@ struct taker {
 	struct waiting *w;
 	struct process *p;
 	uint64_t time_ns, interval_ns;
-	uint32_t sockets;	/* questions for what a socket is connected to */
 };
 
 /* Only where all off-CPU time of threads is sampled. */
@@ -100,12 +99,11 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 /* The name of what a task waits for; of a socket: what it is connected to. */
 static const char *name_of(struct taker *k, const struct task_waits_for *waits)
 {
-	if (waits->kind != WAITS_SOCKET || waits->fd < 0)
+	if (waits->kind != WAITS_SOCKET)
 		return waits->name;
 	if (!k->w->peers)
 		k->w->peers = socket_peers_new((pid_t)k->w->tgid);
-	k->sockets++;
-	return k->w->peers ? socket_peers_find(k->w->peers, waits->fd, k->time_ns) : "";
+	return k->w->peers ? socket_peers_find(k->w->peers, waits->inode, true, k->time_ns) : "";
 }
 
 static int take_task_wait(void *ctx, const struct task_wait *wait)
@@ -139,8 +137,7 @@ static void walk_tasks(struct capture *s, struct tracked *t)
 	w->round = s->tasks->round;
 	before = task_sampler_stats(w->sampler)->reads;
 	err = task_sampler_step(w->sampler, k.time_ns, take_task_wait, &k);
-	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before + k.sockets) *
-			     READ_NS;
+	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before) * READ_NS;
 	if (err == -ENOMEM)
 		drop_waiting(s->tasks, w);
 	else

@@ -84,7 +84,7 @@ struct tracked {
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
 	struct inspect_schedule async;	/* when to look for asyncio, with --async */
-	struct async_homes *homes;	/* ... what was found in CPython 3.8 to 3.13; NULL: nothing */
+	struct async_homes *homes;	/* ... found in CPython 3.8 to 3.13; NULL: nothing */
 	struct chain_time chain_time;	/* ... and the time that its chains took */
 	bool async_old;			/* counted in capture.async_old_cnt */
 	bool selected;			/* the user's conditions were checked and are met */

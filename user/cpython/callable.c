@@ -6,8 +6,7 @@
  * Include/methodobject.h and Include/cpython/methodobject.h, Include/classobject.h,
  * Modules/_functoolsmodule.c (partialobject), Include/cellobject.h. Cython's functions (0.29 to
  * 3.1): Cython/Utility/CythonFunction.c begins with a PyCFunctionObject, later a PyCMethodObject,
- * then dict, name, qualified name. tests/e2e/cpython/test_layouts.py compares functions with the
- * headers.
+ * then dict, name, qualified name. tests/e2e/cpython/test_awaiters.py reads living ones.
  */
 #include "cpython/callable.h"
 
@@ -191,21 +190,27 @@ static int read_builtin(struct py_walk *w, struct object_words *o, struct py_cal
 	return 0;
 }
 
+/*
+ * Which word is the qualified name. Before it is the name, which is NULL until it is asked for, and
+ * before that the dict, or NULL; behind it the text that documents the function, or NULL.
+ */
+static uint32_t cython_qualname(struct py_walk *w, const uint64_t *words)
+{
+	if (w->o->minor < 9 || (words[CY_SHORT_NAME] &&
+				!py_expect(w, words[CY_SHORT_NAME], PY_IS_STR)))
+		return CY_SHORT_QUALNAME;
+	return words[CY_QUALNAME] && !py_expect(w, words[CY_QUALNAME], PY_IS_STR) ?
+	       CY_QUALNAME : CY_SHORT_QUALNAME;
+}
+
 static int read_cython(struct py_walk *w, struct object_words *o, struct py_callable *out)
 {
-	const uint64_t *words = o->words;
 	int err = need_words(w, o, CY_WORDS);
-	bool is_short;
 
-	if (err)
-		return err;
-	/* The word is a function's name, or its dict, if it has one. */
-	is_short = words[CY_SHORT_NAME] && !py_expect(w, words[CY_SHORT_NAME], PY_IS_STR) &&
-		   !py_expect(w, words[CY_SHORT_QUALNAME], PY_IS_STR) &&
-		   py_expect(w, words[CY_SHORT_NAME - 1], PY_IS_STR);
-	str_text(w, words[is_short ? CY_SHORT_QUALNAME : CY_QUALNAME], out->name,
-		 sizeof(out->name));
-	return 0;
+	if (!err)
+		str_text(w, o->words[cython_qualname(w, o->words)], out->name,
+			 sizeof(out->name));
+	return err;
 }
 
 /* Of every kind but METHOD and PARTIAL. */
@@ -300,7 +305,7 @@ int py_tuple_item(struct py_walk *w, uint64_t tuple, uint32_t index, uint64_t *i
 	return py_pointer(w, py_tuple_items(w, tuple) + 8ull * index, item);
 }
 
-/* The names of a closure's variables are the last ones; up to 3.10 they have a tuple of their own. */
+/* The names of a closure's variables: the last ones; up to 3.10 in a tuple of their own. */
 static int names_of(struct py_walk *w, const struct py_callable *f, uint64_t *names, uint64_t *cnt)
 {
 	const struct py_code_layout *row = py_code_layout(w->o->minor);

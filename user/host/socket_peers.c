@@ -3,12 +3,11 @@
  * socket_peers.c - see socket_peers.h.
  *
  * The format of the files: Documentation/networking/proc_net_tcp.rst. Addresses are the words of
- * the kernel, printed as numbers of this machine.
+ * the kernel, printed as numbers of this machine. The sockets that listen come first.
  */
 #include "host/socket_peers.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ struct socket_of {
 	uint64_t inode;
 	uint8_t address[16];	/* of the other end */
 	uint16_t port, own_port;
-	bool v6, listens;
+	bool v6;
 };
 
 struct socket_peers {
@@ -89,28 +88,36 @@ static void take_line(struct socket_peers *p, const char *line, bool v6)
 		return;
 	s.own_port = (uint16_t)own;
 	s.port = (uint16_t)port;
-	s.listens = state == LISTENS;
-	if (s.listens)
+	if (state == LISTENS)
 		p->listened[s.own_port / 8] |= (uint8_t)(1u << s.own_port % 8);
 	if (s.inode && p->cnt < SOCKET_PEERS_MAX)
 		p->all[p->cnt++] = s;
 }
 
+static void take_lines(struct socket_peers *p, char *text, bool v6)
+{
+	char *line, *rest = text;
+
+	while ((line = strsep(&rest, "\n")) && rest)	/* only whole lines */
+		take_line(p, line, v6);
+}
+
 static void read_file(struct socket_peers *p, const char *name, bool v6)
 {
-	uint32_t left = SOCKET_PEERS_FILE_BYTES;
-	char path[48], line[256];
-	FILE *f;
+	static bool said;
+	char *text = malloc(SOCKET_PEERS_FILE_BYTES);
+	ssize_t n = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/net/%s", p->tgid, name);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	while (left >= sizeof(line) && fgets(line, sizeof(line), f)) {
-		left -= (uint32_t)strlen(line);
-		take_line(p, line, v6);
+	if (text)
+		n = proc_read_whole(p->tgid, name, text, SOCKET_PEERS_FILE_BYTES);
+	if (n > 0)
+		take_lines(p, text, v6);
+	if (n >= (ssize_t)SOCKET_PEERS_FILE_BYTES - 1 && !said) {
+		said = true;
+		log_warn("process %d: /proc/PID/%s is longer than %u KiB: the peers of some "
+			 "sockets are not shown", p->tgid, name, SOCKET_PEERS_FILE_BYTES >> 10);
 	}
-	fclose(f);
+	free(text);
 }
 
 static int by_inode(const void *a, const void *b)
@@ -130,8 +137,8 @@ static void read_files(struct socket_peers *p, uint64_t at_ns)
 		return;
 	p->cnt = 0;
 	memset(p->listened, 0, sizeof(p->listened));
-	read_file(p, "tcp", false);
-	read_file(p, "tcp6", true);
+	read_file(p, "net/tcp", false);
+	read_file(p, "net/tcp6", true);
 	qsort(p->all, p->cnt, sizeof(*p->all), by_inode);
 	pause = (now_ns() - begin) * SOCKET_PEERS_SHARE;
 	p->next_ns = at_ns + (pause > SOCKET_PEERS_PAUSE_NS ? pause : SOCKET_PEERS_PAUSE_NS);
@@ -146,31 +153,41 @@ static const struct socket_of *find(const struct socket_peers *p, uint64_t inode
 	return p->cnt ? bsearch(&key, p->all, p->cnt, sizeof(key), by_inode) : NULL;
 }
 
-static void write_text(struct socket_peers *p, const struct socket_of *s)
+static void write_text(struct socket_peers *p, const struct socket_of *s, bool brief)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	bool v4 = !s->v6 || !memcmp(s->address, mapped, sizeof(mapped));
 	char address[INET6_ADDRSTRLEN];
+	size_t len;
 
-	if (s->listens || is_listened(p, s->own_port))
-		snprintf(p->text, sizeof(p->text), "of port %u", s->own_port);
-	else if (inet_ntop(v4 ? AF_INET : AF_INET6, s->address + (s->v6 && v4 ? 12 : 0), address,
-			   sizeof(address)))
-		snprintf(p->text, sizeof(p->text), v4 ? "%s:%u" : "[%s]:%u", address, s->port);
+	if (!s->port || !inet_ntop(v4 ? AF_INET : AF_INET6, s->address + (s->v6 && v4 ? 12 : 0),
+				   address, sizeof(address)))
+		return;
+	snprintf(p->text, sizeof(p->text), v4 ? "%s" : "[%s]", address);
+	len = strlen(p->text);
+	if (!brief || !is_listened(p, s->own_port))
+		snprintf(p->text + len, sizeof(p->text) - len, ":%u", s->port);
 }
 
-const char *socket_peers_find(struct socket_peers *p, int fd, uint64_t now_ns)
+uint64_t socket_inode(pid_t tgid, int fd)
+{
+	char name[32], text[256];
+	const char *line;
+
+	snprintf(name, sizeof(name), "fdinfo/%d", fd);
+	if (fd < 0 || proc_direct.text(tgid, name, text, sizeof(text)) <= 0)
+		return 0;
+	line = strstr(text, "\nino:\t");
+	return line ? strtoull(line + strlen("\nino:\t"), NULL, 10) : 0;
+}
+
+const char *socket_peers_find(struct socket_peers *p, uint64_t inode, bool brief,
+			      uint64_t now_ns)
 {
 	const struct socket_of *s;
-	char name[24], link[48];
-	uint64_t inode;
 
 	p->text[0] = '\0';
-	if (fd < 0)
-		return p->text;
-	snprintf(name, sizeof(name), "fd/%d", fd);
-	if (proc_link(p->tgid, name, link, sizeof(link)) <= 0 ||
-	    sscanf(link, "socket:[%" SCNu64 "]", &inode) != 1)
+	if (!inode)
 		return p->text;
 	s = find(p, inode);
 	if (!s && now_ns >= p->next_ns) {
@@ -178,6 +195,6 @@ const char *socket_peers_find(struct socket_peers *p, int fd, uint64_t now_ns)
 		s = find(p, inode);
 	}
 	if (s)
-		write_text(p, s);
+		write_text(p, s, brief);
 	return p->text;
 }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * socket_peers.h - what the TCP sockets of a process are connected to: the other end of a
- * connection that it made, or the port at which it accepted one. From /proc/PID/net/tcp and tcp6,
+ * socket_peers.h - the other ends of a process' TCP connections: from /proc/PID/net/tcp and tcp6,
  * which have all sockets of its network namespace, so they are not read for each question.
  */
 #ifndef TACHBPF_HOST_SOCKET_PEERS_H
 #define TACHBPF_HOST_SOCKET_PEERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Room for an answer: "[IPv6 address]:port". */
-#define SOCKET_PEER_BYTES 64
+#define SOCKET_PEER_BYTES 56
 
 /*
  * Limits: bytes that are read of each of the two files, sockets that are remembered, and the time
  * between two readings: at least one second, and a hundred times what the last one took.
  */
-#define SOCKET_PEERS_FILE_BYTES (512u << 10)
-#define SOCKET_PEERS_MAX 4096
+#define SOCKET_PEERS_FILE_BYTES (1u << 20)
+#define SOCKET_PEERS_MAX 16384
 #define SOCKET_PEERS_PAUSE_NS 1000000000ull
 #define SOCKET_PEERS_SHARE 100
 
@@ -29,11 +29,20 @@ struct socket_peers *socket_peers_new(pid_t tgid);
 void socket_peers_free(struct socket_peers *p);
 
 /*
- * What the socket with this descriptor is connected to: "10.0.0.5:5432"; "of port 8080" if it is
- * one that the process listens at, or has accepted there: the clients' ports would be countless.
- * Returns "" if it is none of TCP, or is not known (yet). Valid until the next call. now_ns: of
- * now_ns().
+ * Which socket this descriptor of the process is; 0: unknown. Up to Linux 5.13 always 0: the file
+ * fdinfo/N says it from 5.14 on to those who may trace the process. (The directory of the links
+ * fd/N may be searched only with its user's rights to files, which the reader has given up.) Reads
+ * /proc itself: for the reader.
  */
-const char *socket_peers_find(struct socket_peers *p, int fd, uint64_t now_ns);
+uint64_t socket_inode(pid_t tgid, int fd);
+
+/*
+ * What the process' socket with this number (0: unknown) is connected to: "10.0.0.5:5432",
+ * "[2001:db8::1]:443"; "" if it is none of TCP, listens, is not connected, or is not known (yet).
+ * brief: of a connection that was accepted, at a port where somebody listens, without the client's
+ * port: they would be countless. Valid until the next call. now_ns: of now_ns().
+ */
+const char *socket_peers_find(struct socket_peers *p, uint64_t inode, bool brief,
+			      uint64_t now_ns);
 
 #endif

@@ -3,6 +3,7 @@
 #include "look/look.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "capture/capture_process.h"
 #include "heap/heap_worker.h"
 #include "host/proc.h"
+#include "host/socket_peers.h"
 #include "look/look_locals.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
@@ -103,19 +105,6 @@ static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 	}
 }
 
-int look_tasks_name(struct process *p, struct look_tasks *t)
-{
-	size_t i;
-	int err = 0;
-
-	t->frames = malloc((t->set.frame_cnt + 1) * sizeof(*t->frames));
-	if (!t->frames)
-		return -ENOMEM;
-	for (i = 0; !err && i < t->set.frame_cnt; i++)
-		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
-	return err;
-}
-
 /*
  * Returns true if a task is in acquire() of asyncio's Lock or Semaphore. Below it there may be a
  * frame of the future that it awaits. Otherwise nothing more need be read.
@@ -143,6 +132,19 @@ static void find_locks(const struct process *p, const struct tasks_at *at, struc
 	t->waits = some_acquire(p, t) ? calloc(t->set.cnt, sizeof(*t->waits)) : NULL;
 	if (t->waits)
 		t->locks = look_task_locks_of(p, at, t->set.tasks, t->set.cnt, t->waits);
+}
+
+/* What the sockets that they wait for are connected to. */
+static void find_peers(const struct process *p, struct task_set *set)
+{
+	struct socket_peers *peers = socket_peers_new(process_tgid(p));
+	uint64_t at_ns = now_ns();
+	size_t i;
+
+	for (i = 0; peers && i < set->cnt; i++)
+		snprintf(set->tasks[i].peer, sizeof(set->tasks[i].peer), "%s",
+			 socket_peers_find(peers, set->tasks[i].waits.inode, false, at_ns));
+	socket_peers_free(peers);
 }
 
 /* Where asyncio keeps its tasks. -ENOENT: it is not loaded; -EOPNOTSUPP; other -errno. */
@@ -177,6 +179,7 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	if (err)
 		return err;
 	look_loops_check(p, &at, &t->loops);
+	find_peers(p, &t->set);
 	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);

@@ -6,9 +6,12 @@
 #include "look/look.h"
 
 /*
- * Read them. Always sets *out, which is freed as those of asyncio are. out->err is -ENOENT if trio is not
- * loaded. A task's only awaiter is the one in whose nursery it is.
+ * Read them. Always sets *out, which is freed as those of asyncio are. out->err is -ENOENT if trio
+ * is not loaded. A task's only awaiter is the one in whose nursery it is.
  */
 void look_trio_take(struct process *p, struct look_tasks *out);
+
+/* Of any library: resolve the names of all frames of t->set. 0 or -ENOMEM. */
+int look_tasks_name(struct process *p, struct look_tasks *t);
 
 #endif

@@ -195,8 +195,8 @@ struct task_tree *task_tree_new(struct task_set *set)
 	t->on_way = calloc(most + 1, 1);
 	t->queued = calloc(most + 1, 1);
 	t->queue = calloc(most + 1, sizeof(*t->queue));
-	if (t->unlisted && t->first && t->kids && t->is_kid && t->like && t->left_out && t->shown && t->on_way &&
-	    t->queued && t->queue && !link_all(t) && !find_cycles(t))
+	if (t->unlisted && t->first && t->kids && t->is_kid && t->like && t->left_out &&
+	    t->shown && t->on_way && t->queued && t->queue && !link_all(t) && !find_cycles(t))
 		return t;
 	task_tree_free(t);
 	return NULL;

@@ -52,8 +52,8 @@ struct task_tree *task_tree_new(struct task_set *set);
 void task_tree_free(struct task_tree *tree);
 
 /*
- * Leaves out siblings that look the same. Returns 0, or -ENOMEM: then the tree is as it was. Call it
- * at most once, before task_tree_each().
+ * Leaves out siblings that look the same. Returns 0, or -ENOMEM: then the tree is as it was. Call
+ * it at most once, before task_tree_each().
  */
 int task_tree_fold(struct task_tree *tree, const struct task_looks *looks);
 

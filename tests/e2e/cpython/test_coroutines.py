@@ -14,7 +14,7 @@ from pythons import cc_with_cpython
 
 pytestmark = pytest.mark.interpreters("all")
 
-PARTS = ["asyncio/task_read.c", "asyncio/coroutine.c", "asyncio/future.c"]
+PARTS = ["asyncio/task_read.c", "asyncio/coroutine.c", "asyncio/future.c", "asyncio/waits_for.c", "base/text.c"]
 
 
 @pytest.fixture(scope="module")

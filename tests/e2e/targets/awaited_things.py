@@ -6,6 +6,7 @@ Writes {function: what it waits for} for the functions in WAITS, then says "read
 import json
 import socket
 import sys
+import threading
 
 if "pure" in sys.argv:
     sys.modules["_asyncio"] = None
@@ -18,9 +19,12 @@ WAITS = {
     "want": "Lock self.lock", "want_sub": "Lock self.special", "want_sem": "Semaphore self.sem",
     "want_bounded": "Semaphore bounded", "event": "Event self.ready", "condition": "Condition self.cond",
     "timed": "Queue timed", "local": "Event gate", "inner": "Queue shared", "glob": "Queue EVERYONES",
-    "read": "a socket", "receive": "a socket", "child": "a process", "hold": "", "cls": "Event self.of_class",
+    "read": "a socket 127.0.0.1:{port}", "receive": "a socket 127.0.0.1:{port}", "served": "a socket 127.0.0.1",
+    "want_of": "Lock app.lock", "child": "a process", "hold": "", "cls": "Event self.of_class",
     "future": "",
 }
+if hasattr(asyncio, "to_thread"):
+    WAITS["threaded"] = "a function in a thread"
 EVERYONES = None
 
 
@@ -106,28 +110,38 @@ class App:
         self.process = await asyncio.create_subprocess_exec("sleep", str(LONG))
         await self.process.wait()
 
+    async def threaded(self):
+        await asyncio.to_thread(threading.Event().wait)
+
     async def future(self):
         await asyncio.get_event_loop().create_future()
 
 
-async def ignore(reader, writer):
-    await asyncio.sleep(LONG)
+async def want_of(app):
+    await app.lock.acquire()
+
+
+async def served(reader, writer):
+    await reader.readline()
 
 
 async def main(truth):
     global EVERYONES
     EVERYONES = asyncio.Queue()
     app = App()
-    server = await asyncio.start_server(ignore, "127.0.0.1", 0)
+    server = await asyncio.start_server(served, "127.0.0.1", 0)
     app.port = server.sockets[0].getsockname()[1]
-    names = ["hold"] + [name for name in WAITS if name not in ("hold", "inner")] + ["cell"]
+    names = ["hold"] + [name for name in WAITS if name not in ("hold", "inner", "served", "want_of")] + ["cell"]
     tasks = [asyncio.ensure_future(getattr(app, name)()) for name in names]
+    tasks.append(asyncio.ensure_future(want_of(app)))
     while not (hasattr(app, "writer") and hasattr(app, "raw") and hasattr(app, "process")):
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
     sockets = {"read": app.writer.get_extra_info("socket").fileno(), "receive": app.raw.fileno()}
+    clients = ["%s:%d" % end.getsockname() for end in (app.writer.get_extra_info("socket"), app.raw)]
     with open(truth, "w", encoding="utf-8") as out:
-        json.dump({"waits": WAITS, "sockets": sockets}, out)
+        json.dump({"waits": {name: what.format(port=app.port) for name, what in WAITS.items()}, "sockets": sockets,
+                   "port": app.port, "clients": clients}, out)
     print("ready", flush=True)
     try:
         await asyncio.gather(*tasks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_futures.h - the memory of a process that runs asyncio, as CPython 3.8 to 3.13 has it: futures
- * and tasks of _asyncio with their callbacks, of every kind of callable.
+ * fake_futures.h - the memory of a process that runs asyncio, as CPython 3.8 to 3.13 has it:
+ * futures and tasks of _asyncio with their callbacks, of every kind of callable.
  */
 #ifndef TACHBPF_TESTS_FAKE_FUTURES_H
 #define TACHBPF_TESTS_FAKE_FUTURES_H
@@ -154,13 +154,18 @@ static inline uint64_t fake_builtin(struct fake_futures *a, const char *name, ui
 	return fake_pair(a, a->builtin, ml, self);
 }
 
-/* The qualified name follows the name, which follows the dict: after 5 words or 6. */
+/*
+ * The qualified name follows the name, which is NULL until it is used, and that the dict: after 5
+ * words (always in 3.8) or 6.
+ */
 static inline uint64_t fake_cython(struct fake_futures *a, const char *qualname, bool is_short)
 {
 	uint64_t at = fake_object(&a->f, a->cython, 12 * 8), words = at + a->f.head;
+	bool is_old = a->f.at.objects.minor < 9;
 
-	words += is_short ? 40 : 48;
-	fake_poke(&a->f, words + 8, fake_str(&a->f, &a->t, "cb"), 8);
+	words += is_short || is_old ? 40 : 48;
+	if (is_short)
+		fake_poke(&a->f, words + 8, fake_str(&a->f, &a->t, "cb"), 8);
 	fake_poke(&a->f, words + 16, fake_str(&a->f, &a->t, qualname), 8);
 	fake_poke(&a->f, words + 24, fake_str(&a->f, &a->t, "What it does."), 8);
 	return at;

@@ -387,7 +387,7 @@ static int ending(void *ctx, uint64_t addr, void *buf, size_t len)
 	return a.f.reads < readable ? fake_threads_read(ctx, addr, buf, len) : -EFAULT;
 }
 
-/* From each read on nothing is readable: the answer is the task, or says that something is missing. */
+/* From each read on nothing is readable: what is missing is said. */
 static void test_unreadable(void **state)
 {
 	uint32_t reads;
@@ -415,10 +415,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_shape), cmocka_unit_test(test_a_list),
-		cmocka_unit_test(test_many_tasks), cmocka_unit_test(test_nobody), cmocka_unit_test(test_woken),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_sizes), cmocka_unit_test(test_a_million_callbacks),
-		cmocka_unit_test(test_circles), cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_many_tasks), cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_woken), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_lies), cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_a_million_callbacks), cmocka_unit_test(test_circles),
+		cmocka_unit_test(test_unreadable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

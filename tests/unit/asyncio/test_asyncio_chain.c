@@ -65,7 +65,8 @@ static void test_chain(void **state)
 		assert_true(out.raw.frames[0].code == c.code && out.raw.frames[0].lasti == 8);
 		assert_true(out.raw.frames[1].lasti == 16 && out.raw.frames[1].id & 1);
 		assert_true(out.raw.name_at.len >= RAW_TASK_NAME);
-		assert_true(out.raw.name_at.addr == fake_get(&c.f, fetch + c.f.at.homes.fields.name));
+		assert_true(out.raw.name_at.addr ==
+			    fake_get(&c.f, fetch + c.f.at.homes.fields.name));
 		print_message("3.%u: %u reads for 2 awaiters\n", minor, out.reads);
 		assert_true(c.f.reads <= 3 * READS_AN_AWAITER);
 		assert_int_equal(read_of(task_main), ASYNC_WHOLE);

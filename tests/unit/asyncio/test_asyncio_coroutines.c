@@ -74,13 +74,20 @@ static void test_where_the_frame_is(void **state)
 {
 	EACH_BUILD(minor, big) {
 		uint64_t obj, gen_frame[] = { [11] = 80, [12] = 72, [13] = 72 };
+		uint16_t head, off;
 		struct coroutine c;
+		bool pointer;
 
 		make(minor, big);
+		head = fake_head_bytes(&f);
 		obj = fake_old_coro(&f, FAKE_CORO, fake_code(&f, "f"), 2, CORO_SUSPENDED, 0);
 		assert_int_equal(read_coro(obj, &c), 0);
-		assert_int_equal(c.frame, minor <= 10 ? fake_get(&f, obj + fake_head_bytes(&f)) :
-						obj + gen_frame[minor] + (big ? 16 : 0));
+		assert_true(coroutine_frame_at(minor, head, &pointer, &off));
+		assert_int_equal(pointer, minor <= 10);
+		assert_int_equal(off, pointer ? head : gen_frame[minor] + (big ? 16 : 0));
+		assert_int_equal(c.frame, pointer ? fake_get(&f, obj + off) : obj + off);
+		assert_false(coroutine_frame_at(7, head, &pointer, &off));
+		assert_false(coroutine_frame_at(14, head, &pointer, &off));
 	}
 }
 

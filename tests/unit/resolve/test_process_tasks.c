@@ -77,7 +77,7 @@ static void test_what_for(void **state)
 	begin();
 	check_wait(WAITS_LOCK, "self.lock", "<waiting for Lock self.lock>");
 	check_wait(WAITS_QUEUE_PUT, "", "<waiting for room in Queue>");
-	check_wait(WAITS_SOCKET, "10.0.0.5:5432", "<waiting for a socket 10.0.0.5:5432>");
+	check_wait(WAITS_SOCKET, "", "<waiting for a socket>");
 	check_wait(WAITS_EVENT, "a\n;b", "<waiting for Event a\\x0a;b>");
 	ev = wait_for(WAITS_SLEEP, "");
 	check_stack(&ev, 1, 10);
