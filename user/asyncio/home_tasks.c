@@ -71,7 +71,7 @@ static void begin_memory(struct walk *w, const struct target_mem *mem)
 {
 	w->direct = mem;
 	w->mem = (struct target_mem){ read_counted, w };
-	w->pages = w->r.at->one ? NULL : malloc(sizeof(*w->pages));
+	w->pages = w->r.at->one_cnt == 1 ? NULL : malloc(sizeof(*w->pages));
 	w->cached = (struct target_mem){ pages_read, w->pages };
 	w->in_cache = TASKS_A_PAGE_CACHE;
 	py_walk_init(&w->r.walk, &w->mem, &w->r.at->objects, TASK_READS_MAX);
@@ -313,6 +313,19 @@ static bool has_room(const struct walk *w)
 	       w->r.walk.reads_left > TASK_READS_OF_ONE && now_ns() < w->until_ns;
 }
 
+/* Read only the tasks of at->ones. */
+static void take_ones(struct walk *w)
+{
+	const struct tasks_at *at = w->r.at;
+	uint32_t i;
+
+	for (i = 0; i < at->one_cnt && i < TASK_ONES_MAX && (!i || has_room(w)); i++) {
+		read_cached(w);
+		add_task(w, at->ones[i]);
+		read_direct(w);
+	}
+}
+
 /*
  * Read a block of slots from *slot on, and take the tasks in it, at least those of the first slot;
  * *slot: where to continue. 0, -ESTALE: the table was replaced meanwhile, or -errno.
@@ -376,9 +389,8 @@ int home_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	out->row_cnt = out->frame_cnt = out->waiter_cnt = out->counted = 0;
 	out->next = 0;
 	err = begin(&w, &slot, &lost);
-	if (!err && at->one) {
-		read_cached(&w);
-		add_task(&w, at->one);
+	if (!err && at->one_cnt) {
+		take_ones(&w);
 		slot = w.set.mask + 1;
 	}
 	while (!err && !lost && slot <= w.set.mask) {

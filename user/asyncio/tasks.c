@@ -112,11 +112,27 @@ static void count_tasks(struct walk *w, uint64_t *node)
 	}
 }
 
+/* Read only the tasks of at->ones. */
+static void read_ones(struct walk *w)
+{
+	const struct tasks_at *at = w->r.at;
+	uint64_t node;
+	uint32_t i;
+
+	for (i = 0; i < at->one_cnt && i < TASK_ONES_MAX && has_room(w); i++) {
+		node = at->ones[i] + at->async.task.task_node;
+		w->trail_cnt = 0;
+		step_node(w, &node);
+	}
+	w->out->end = TASKS_DONE;
+	w->out->reads = TASK_READS_MAX - w->r.walk.reads_left;
+}
+
 int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t until_ns,
 	       struct tasks_batch *out)
 {
 	struct walk w = { .r = { .at = at }, .out = out, .until_ns = until_ns };
-	uint64_t node = at->one ? at->one + at->async.task.task_node : at->node;
+	uint64_t node = at->node;
 	struct llist_node n;
 	int err = 0;
 
@@ -125,14 +141,17 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	if (at->homes.minor)
 		return home_tasks_read(mem, at, until_ns, out);
 	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
-	out->row_cnt = out->frame_cnt = out->waiter_cnt = 0;
+	out->row_cnt = out->frame_cnt = out->waiter_cnt = out->counted = 0;
 	out->end = TASKS_LOST;
 	out->next = 0;
+	if (at->one_cnt) {
+		read_ones(&w);
+		return 0;
+	}
 	if (!node) {
 		err = read_node(&w.r, at->head, &n);
 		node = err ? 0 : n.next;
 	}
-	out->counted = 0;
 	if (at->count)
 		count_tasks(&w, &node);
 	while (!at->count && node && node != at->head && has_room(&w))

@@ -29,6 +29,8 @@
 #define TASKS_BATCH 512
 #define TASKS_BATCH_FRAMES 8192
 #define TASKS_BATCH_WAITERS 32768
+/* Limit on tasks that are asked for by their addresses. */
+#define TASK_ONES_MAX 64
 /* Limits on non-empty lists of a process, and on threads and interpreters examined for them. */
 #define TASK_LISTS_MAX 4096
 #define TASK_THREADS_MAX 16384
@@ -114,7 +116,8 @@ struct tasks_at {
 	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
 	uint64_t head;		/* of tasks_read(): struct task_list */
 	uint64_t node;		/* where to continue; 0: at the list's beginning */
-	uint64_t one;		/* address of the only task to read; 0: read the list */
+	uint64_t ones[TASK_ONES_MAX];	/* addresses of the only tasks to read */
+	uint32_t one_cnt;	/* 0: read the list */
 	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
 	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
 	uint8_t waits;		/* 1: rows say what tasks wait for */

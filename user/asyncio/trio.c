@@ -228,6 +228,7 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	struct trio_walk w = { .r = { .at = at }, .out = out, .until_ns = until_ns };
 	uint64_t slot = at->node ? at->node - 1 : 0;
 	struct set_words before, after;
+	uint32_t i;
 	int err;
 
 	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
@@ -237,9 +238,9 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	err = read_set(&w, &before);
 	if (!err && at->count)
 		out->counted = (uint32_t)before.used;
-	if (!err && at->one)
-		err = add_task(&w, at->one);
-	else if (!err && !at->count)
+	for (i = 0; !err && i < at->one_cnt && i < TASK_ONES_MAX && has_room(&w); i++)
+		add_task(&w, at->ones[i]);
+	if (!err && !at->count && !at->one_cnt)
 		err = walk_slots(&w, &before, &slot);
 	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (err)
@@ -247,7 +248,7 @@ int trio_tasks_read(const struct target_mem *mem, const struct tasks_at *at, uin
 	/* With another table, tasks are in other slots. */
 	if (read_set(&w, &after) || after.table != before.table || after.mask != before.mask)
 		return 0;
-	out->end = at->count || at->one || slot > before.mask ? TASKS_DONE : TASKS_MORE;
+	out->end = at->count || at->one_cnt || slot > before.mask ? TASKS_DONE : TASKS_MORE;
 	out->next = slot + 1;
 	return 0;
 }

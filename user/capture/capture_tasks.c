@@ -118,7 +118,7 @@ static int take_task_wait(void *ctx, const struct task_wait *wait)
 	if (!weight)
 		return 0;
 	return process_waiting_task(k->p, wait->tid, wait->interp_id, wait->frames,
-				    wait->frame_cnt, wait->waits->kind,
+				    wait->frame_cnt, wait->cut, wait->waits->kind,
 				    name_of(k, wait->waits), k->time_ns, weight);
 }
 

@@ -35,12 +35,14 @@ struct task_sampler {
 	uint32_t round;
 	struct tasks_batch batch;	/* a copy */
 	struct u64map rows;		/* address -> row + 1 of batch */
-	struct {
+	/* Awaiting tasks that are not in batch; address -> number + 1 of them. */
+	struct parent {
 		struct task_row row;
 		struct raw_frame frames[TASK_FRAMES_MAX];
 		uint64_t waiter;
 	} parents[TASK_PARENTS_MAX];
 	uint32_t parent_cnt;
+	struct u64map parent_rows;
 };
 
 struct task_sampler *task_sampler_new(const struct task_source *source, pid_t tgid,
@@ -64,6 +66,7 @@ void task_sampler_free(struct task_sampler *s)
 	u64map_free(&s->awaiting[0]);
 	u64map_free(&s->awaiting[1]);
 	u64map_free(&s->rows);
+	u64map_free(&s->parent_rows);
 	free(s);
 }
 
@@ -201,36 +204,82 @@ static void add_task(struct chain *c, uint64_t addr, const struct raw_frame *fra
 	c->cut |= cnt != 0;
 }
 
-/* A task without a row: reads it, if this step has not read it yet. -1: it cannot be read. */
-static int parent_at(struct task_sampler *s, uint64_t addr)
+/* What is known of the tasks that a task's chain leads to. NULL: nothing. */
+static const struct parent *parent_at(const struct task_sampler *s, uint64_t addr)
+{
+	uint32_t i = (uint32_t)(uintptr_t)u64map_get(&s->parent_rows, addr);
+
+	return i ? &s->parents[i - 1] : NULL;
+}
+
+static int add_parent(struct task_sampler *s, const struct tasks_batch *b,
+		      const struct task_row *row)
+{
+	struct parent *p = &s->parents[s->parent_cnt];
+
+	if (s->parent_cnt == TASK_PARENTS_MAX || u64map_get(&s->parent_rows, row->addr))
+		return 0;
+	p->row = *row;
+	p->waiter = row->waiter_cnt ? b->waiters[row->waiter_at] : 0;
+	memcpy(p->frames, b->frames + row->frame_at, row->frame_cnt * sizeof(*b->frames));
+	return u64map_put(&s->parent_rows, row->addr, (void *)(uintptr_t)++s->parent_cnt);
+}
+
+/* Reads the tasks that are asked for. 0, also if some were not read; -ENOMEM. */
+static int ask_parents(struct task_sampler *s)
 {
 	const struct tasks_batch *b;
 	uint32_t i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < s->parent_cnt; i++)
-		if (s->parents[i].row.addr == addr)
-			return (int)i;
-	if (s->parent_cnt == TASK_PARENTS_MAX)
-		return -1;
-	s->parents[i].row = (struct task_row){ .addr = addr };
-	s->parents[i].waiter = 0;
-	s->parent_cnt++;
-	s->at.one = addr;
-	s->at.max = 1;
-	err = s->source->tasks(s->tgid, &s->at, &b);
-	s->at.one = 0;
-	if (err)
-		return (int)i;
-	s->stats.reads += b->reads;
-	if (!b->row_cnt || b->rows[0].addr != addr)
-		return (int)i;
-	s->parents[i].row = b->rows[0];
-	memcpy(s->parents[i].frames, b->frames + b->rows[0].frame_at,
-	       b->rows[0].frame_cnt * sizeof(*b->frames));
-	if (b->rows[0].waiter_cnt)
-		s->parents[i].waiter = b->waiters[b->rows[0].waiter_at];
-	return (int)i;
+	s->at.max = 0;
+	s->at.waits = 0;
+	if (s->at.one_cnt && !s->source->tasks(s->tgid, &s->at, &b)) {
+		s->stats.reads += b->reads;
+		for (i = 0; !err && i < b->row_cnt; i++)
+			err = add_parent(s, b, &b->rows[i]);
+	}
+	s->at.one_cnt = 0;
+	s->at.waits = 1;
+	return err;
+}
+
+/* Asks for a task, unless it is known or asked for. */
+static void want_parent(struct task_sampler *s, uint64_t addr)
+{
+	uint32_t i;
+
+	if (!addr || s->at.one_cnt == TASK_ONES_MAX || u64map_get(&s->rows, addr) ||
+	    u64map_get(&s->parent_rows, addr))
+		return;
+	for (i = 0; i < s->at.one_cnt; i++)
+		if (s->at.ones[i] == addr)
+			return;
+	s->at.ones[s->at.one_cnt++] = addr;
+}
+
+/* Reads the awaiting tasks that are not in the batch, level by level. 0 or -ENOMEM. */
+static int read_parents(struct task_sampler *s)
+{
+	const struct tasks_batch *b = &s->batch;
+	uint32_t calls, i, before;
+	int err = 0;
+
+	u64map_free(&s->parent_rows);
+	s->parent_rows = (struct u64map){ .cnt = 0 };
+	s->parent_cnt = 0;
+	for (calls = 0; !err && calls < TASK_PARENT_CALLS; calls++) {
+		for (i = 0; i < b->row_cnt; i++)
+			if (b->rows[i].waiter_cnt)
+				want_parent(s, b->waiters[b->rows[i].waiter_at]);
+		for (i = 0; i < s->parent_cnt; i++)
+			want_parent(s, s->parents[i].waiter);
+		before = s->parent_cnt;
+		err = ask_parents(s);
+		if (s->parent_cnt == before)
+			break;
+	}
+	return err;
 }
 
 static bool has_task(const struct chain *c, uint64_t addr)
@@ -248,8 +297,8 @@ static void add_awaiters(struct task_sampler *s, struct chain *c, uint64_t addr)
 {
 	const struct tasks_batch *b = &s->batch;
 	const struct task_row *r;
+	const struct parent *p;
 	uint32_t row;
-	int at;
 
 	while (addr && !has_task(c, addr)) {
 		if (c->task_cnt == TASK_CHAIN_MAX) {
@@ -263,13 +312,13 @@ static void add_awaiters(struct task_sampler *s, struct chain *c, uint64_t addr)
 			addr = r->waiter_cnt ? b->waiters[r->waiter_at] : 0;
 			continue;
 		}
-		at = parent_at(s, addr);
-		if (at < 0) {
+		p = parent_at(s, addr);
+		if (!p) {
 			c->cut = true;
 			return;
 		}
-		add_task(c, addr, s->parents[at].frames, s->parents[at].row.frame_cnt);
-		addr = s->parents[at].waiter;
+		add_task(c, addr, p->frames, p->row.frame_cnt);
+		addr = p->waiter;
 	}
 }
 
@@ -290,7 +339,7 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 	uint32_t i;
 	int err = 0;
 
-	s->parent_cnt = 0;
+	err = read_parents(s);
 	for (i = 0; !err && i < b->row_cnt; i++) {
 		const struct task_row *r = &b->rows[i];
 
@@ -304,7 +353,7 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 		s->stats.cut += c.cut;
 		err = wait(ctx, &(struct task_wait){ l->list.mixed ? r->tid : l->list.tid,
 						     l->list.interp_id, ns, c.frames, c.cnt,
-						     &r->waits });
+						     c.cut, &r->waits });
 	}
 	return err;
 }

@@ -16,8 +16,12 @@
 /* Limits of a chain's tasks, and of all their coroutines. What exceeds them is not in the stack. */
 #define TASK_CHAIN_MAX 64
 #define TASK_CHAIN_FRAMES 250
-/* Awaiting tasks that are read besides those of a step's batch. */
-#define TASK_PARENTS_MAX 64
+/*
+ * Awaiting tasks that are read besides those of a step's batch, and calls for that: one has up to
+ * TASK_ONES_MAX of them.
+ */
+#define TASK_PARENTS_MAX 512
+#define TASK_PARENT_CALLS 16
 /* Lists of a process that are walked: threads with a loop. */
 #define TASK_SAMPLED_LISTS 64
 
@@ -36,6 +40,7 @@ struct task_wait {
 	uint64_t ns;			/* time that it stands for */
 	const struct raw_frame *frames;	/* innermost first */
 	uint32_t frame_cnt;
+	bool cut;			/* more tasks await it than are in frames */
 	const struct task_waits_for *waits;
 };
 

@@ -281,12 +281,12 @@ static inline uint32_t process_tasks_tid(uint32_t tid)
 
 /*
  * Takes the time of a waiting asyncio task: an event of the thread process_tasks_tid(). frames: its
- * chain, innermost first. waits: enum waits_for_kind of what it waits for, which gets a frame with
- * its name, valid UTF-8; "": nameless. weight: in the profile's unit; with 0 nothing happens.
- * Errors as process_take().
+ * chain, innermost first; cut: more tasks await it, which gets a frame. waits: enum waits_for_kind
+ * of what it waits for, which gets a frame with its name, valid UTF-8; "": nameless. weight: in the
+ * profile's unit; with 0 nothing happens. Errors as process_take().
  */
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
-			 const struct raw_frame *frames, uint32_t cnt,
+			 const struct raw_frame *frames, uint32_t cnt, bool cut,
 			 uint8_t waits, const char *name, uint64_t time_ns, uint64_t weight);
 
 /* Returns the address of the pointer to its first interpreter; 0: unknown. */

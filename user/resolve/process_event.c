@@ -427,7 +427,7 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 /* ---- waiting tasks ---- */
 
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
-			 const struct raw_frame *frames, uint32_t cnt,
+			 const struct raw_frame *frames, uint32_t cnt, bool cut,
 			 uint8_t waits, const char *name, uint64_t time_ns, uint64_t weight)
 {
 	uint32_t ids[EVENT_MAX_FRAMES], i, n = 0;
@@ -444,6 +444,8 @@ int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 		err = other_frame_of_task_wait(&p->others, waits_for_word(waits), name, &ids[n++]);
 	for (i = 0; !err && i < cnt && n < EVENT_MAX_FRAMES; i++)
 		err = symbolizer_frame(p->sym, &frames[i], &ids[n++]);
+	if (!err && cut && n < EVENT_MAX_FRAMES)
+		err = other_frame(&p->others, FRAME_OF_TRUNCATED, &ids[n++]);
 	if (err)
 		return process_without_memory(p, (uint32_t)ev.thread_id, err);
 	ev.nframes = n;

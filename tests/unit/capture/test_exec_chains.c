@@ -469,7 +469,7 @@ static void no_other(void *ctx, const struct exe_file *file, bool other)
 
 static int set_up(void **state)
 {
-	static const struct proc_source source = { proc_text, proc_no_link, proc_no_list };
+	static const struct proc_source source = { proc_text, proc_no_link, proc_no_list, NULL };
 	static struct fake_codes fake;
 	int i;
 

@@ -22,10 +22,11 @@ static struct {
 	uint32_t lost;		/* so many counts lose their way */
 	bool mixed;		/* a list of three threads' tasks: that of task i is 20 + i % 3 */
 	bool sparse;		/* each second batch has no tasks, but goes on */
+	bool orphans;		/* awaiting tasks that are not in the batch are unreadable */
 } fake;
 
 static struct task_sampler *sampler;
-static uint64_t sum_ns, calls, deepest, parents;
+static uint64_t sum_ns, calls, deepest, parents, parent_calls, cuts;
 static uint64_t thread_ns[3], locks_ns;
 
 static int read_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out)
@@ -58,17 +59,40 @@ static void mix(struct task_row *r, uint32_t i)
 	r->waits.kind = i % 2 ? WAITS_LOCK : WAITS_UNKNOWN;
 }
 
+static void add_row(struct tasks_batch *b, uint32_t i)
+{
+	struct task_row *r = &b->rows[b->row_cnt++];
+
+	*r = (struct task_row){ .addr = i + 1, .frame_at = b->frame_cnt, .frame_cnt = 1,
+				.waiter_at = b->waiter_cnt };
+	if (fake.mixed)
+		mix(r, i);
+	b->frames[b->frame_cnt++] = (struct raw_frame){ .code = 1000 + i };
+	if (waiter_of(i))
+		b->waiters[b->waiter_cnt + r->waiter_cnt++] = waiter_of(i);
+	b->waiter_cnt += r->waiter_cnt;
+}
+
+static int read_ones(const struct tasks_at *at, struct tasks_batch *b)
+{
+	uint32_t i;
+
+	assert_true(at->one_cnt <= TASK_ONES_MAX && !at->waits && !at->count);
+	parents += at->one_cnt;
+	parent_calls++;
+	if (fake.orphans)
+		return -EBUSY;
+	for (i = 0; i < at->one_cnt; i++)
+		add_row(b, (uint32_t)at->ones[i] - 1);
+	b->end = TASKS_DONE;
+	return 0;
+}
+
 static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out)
 {
 	static struct tasks_batch b;
 	uint32_t i = at->node ? (uint32_t)at->node - 1 : 0, max = at->max ? at->max : TASKS_BATCH;
 	static bool empty;
-
-	assert_true(at->waits);
-	if (at->one) {
-		i = (uint32_t)at->one - 1;
-		max = 1;
-	}
 
 	b.row_cnt = b.frame_cnt = b.waiter_cnt = b.counted = 0;
 	b.reads = 10;
@@ -76,25 +100,16 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 	*out = &b;
 	if (fake.fails && fake.fails--)
 		return -EBUSY;
-	parents += at->one != 0;
-	empty = fake.sparse && !at->one && !at->count && !empty;
+	if (at->one_cnt)
+		return read_ones(at, &b);
+	assert_true(at->waits);
+	empty = fake.sparse && !at->count && !empty;
 	if (empty)
 		max = 0;
 	for (; i < fake.cnt && (at->count ? b.counted < 10000 : b.row_cnt < max); i++) {
-		struct task_row *r = &b.rows[b.row_cnt];
-
 		b.counted += at->count;
-		if (at->count)
-			continue;
-		*r = (struct task_row){ .addr = i + 1, .frame_at = b.frame_cnt, .frame_cnt = 1,
-					.waiter_at = b.waiter_cnt };
-		if (fake.mixed)
-			mix(r, i);
-		b.frames[b.frame_cnt++] = (struct raw_frame){ .code = 1000 + i };
-		if (waiter_of(i))
-			b.waiters[b.waiter_cnt + r->waiter_cnt++] = waiter_of(i);
-		b.waiter_cnt += r->waiter_cnt;
-		b.row_cnt++;
+		if (!at->count)
+			add_row(&b, i);
 	}
 	b.next = i + 1;
 	if (at->count && fake.lost && i == fake.cnt && fake.lost--)
@@ -108,7 +123,8 @@ static int read_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_
 static int take(void *ctx, const struct task_wait *w)
 {
 	assert_true(w->frame_cnt && w->frame_cnt <= TASK_CHAIN_FRAMES && w->tid >= 7);
-	if (!fake.chain)
+	cuts += w->cut;
+	if (!fake.chain && !w->cut)
 		assert_true(w->frame_cnt == 2 && w->frames[1].code == 1000);
 	if (fake.mixed) {
 		assert_int_equal(w->tid, 20 + (w->frames[0].code - 1000) % 3);
@@ -128,7 +144,7 @@ static void run(uint32_t steps)
 	uint64_t now = 5000000000ull;
 	uint32_t i;
 
-	sum_ns = calls = deepest = parents = locks_ns = 0;
+	sum_ns = calls = deepest = parents = parent_calls = cuts = locks_ns = 0;
 	memset(thread_ns, 0, sizeof(thread_ns));
 	sampler = task_sampler_new(&source, 1, &at);
 	assert_non_null(sampler);
@@ -239,6 +255,27 @@ static void test_sparse(void **state)
 	task_sampler_free(sampler);
 }
 
+/* A chain whose awaiting task cannot be read says that it is cut. */
+static void test_unread_parents(void **state)
+{
+	begin(5000);
+	fake.orphans = true;
+	run(400);
+	assert_true(cuts && cuts < calls && task_sampler_stats(sampler)->cut == cuts);
+	task_sampler_free(sampler);
+}
+
+/* A chain of tasks that begins in other batches: it is read level by level. */
+static void test_parents_of_parents(void **state)
+{
+	begin(2000);
+	fake.chain = true;
+	run(200);
+	assert_true(calls && parent_calls && parents <= parent_calls * TASK_ONES_MAX);
+	assert_int_equal(deepest, TASK_CHAIN_MAX);
+	task_sampler_free(sampler);
+}
+
 /* A chain of tasks: the last one waits, and its stack has all; or as many as fit. */
 static void test_chain(void **state)
 {
@@ -279,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_lost_count), cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_running),
 		cmocka_unit_test(test_mixed), cmocka_unit_test(test_sparse),
+		cmocka_unit_test(test_unread_parents), cmocka_unit_test(test_parents_of_parents),
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_many_loops),
 	};
 
