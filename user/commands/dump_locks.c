@@ -36,6 +36,24 @@ static void dump_text_task(const struct task *task)
 		printf("0x%" PRIx64, task->addr);
 }
 
+void dump_text_frame(const struct profile_tables *tables, uint32_t id)
+{
+	const struct frame *f = &tables->frames[id];
+	const struct string_ref *func = &tables->strings[f->func];
+	const struct string_ref *file = &tables->strings[f->file];
+
+	printf("    ");
+	dump_text_escaped(func->data, func->len);
+	if (file->len != strlen(SYNTHETIC_FILE) || memcmp(file->data, SYNTHETIC_FILE, file->len)) {
+		printf(" (");
+		dump_text_escaped(file->data, file->len);
+		if (f->line != LINE_NONE)
+			printf(":%d", f->line);
+		printf(")");
+	}
+	printf("\n");
+}
+
 void dump_text_thread(const struct look_process *p, const struct look_thread *t)
 {
 	const char *name = thread_names_find(process_thread_names(p->process), t->tid);

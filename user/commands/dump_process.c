@@ -96,24 +96,6 @@ static void print_state(const struct look_process *p, const struct look_thread *
 		printf(", moved meanwhile");
 }
 
-void dump_text_frame(const struct profile_tables *tables, uint32_t id)
-{
-	const struct frame *f = &tables->frames[id];
-	const struct string_ref *func = &tables->strings[f->func];
-	const struct string_ref *file = &tables->strings[f->file];
-
-	printf("    ");
-	dump_text_escaped(func->data, func->len);
-	if (file->len != strlen(SYNTHETIC_FILE) || memcmp(file->data, SYNTHETIC_FILE, file->len)) {
-		printf(" (");
-		dump_text_escaped(file->data, file->len);
-		if (f->line != LINE_NONE)
-			printf(":%d", f->line);
-		printf(")");
-	}
-	printf("\n");
-}
-
 /* Prints the kernel's functions, innermost first. */
 static void print_kernel(const struct look_thread *t)
 {

@@ -6,8 +6,7 @@
  * Include/methodobject.h and Include/cpython/methodobject.h, Include/classobject.h,
  * Modules/_functoolsmodule.c (partialobject), Include/cellobject.h. Cython's functions (0.29 to
  * 3.1): Cython/Utility/CythonFunction.c begins with a PyCFunctionObject, later a PyCMethodObject,
- * then dict, name, qualified name. tests/e2e/cpython/test_awaiters.py reads those of living
- * programs.
+ * then dict, name, qualified name. tests/e2e/cpython/test_awaiters.py reads living ones.
  */
 #include "cpython/callable.h"
 

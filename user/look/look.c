@@ -103,19 +103,6 @@ static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 	}
 }
 
-int look_tasks_name(struct process *p, struct look_tasks *t)
-{
-	size_t i;
-	int err = 0;
-
-	t->frames = malloc((t->set.frame_cnt + 1) * sizeof(*t->frames));
-	if (!t->frames)
-		return -ENOMEM;
-	for (i = 0; !err && i < t->set.frame_cnt; i++)
-		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
-	return err;
-}
-
 /*
  * Returns true if a task is in acquire() of asyncio's Lock or Semaphore. Below it there may be a
  * frame of the future that it awaits. Otherwise nothing more need be read.

@@ -81,7 +81,4 @@ struct look_tasks {
 	struct look_loops loops;	/* of asyncio */
 };
 
-/* Resolve the names of all frames of t->set. 0 or -ENOMEM. */
-int look_tasks_name(struct process *p, struct look_tasks *t);
-
 #endif

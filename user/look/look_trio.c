@@ -3,9 +3,23 @@
 #include "look/look_trio.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "memory/remote_mem.h"
 #include "resolve/process.h"
+
+int look_tasks_name(struct process *p, struct look_tasks *t)
+{
+	size_t i;
+	int err = 0;
+
+	t->frames = malloc((t->set.frame_cnt + 1) * sizeof(*t->frames));
+	if (!t->frames)
+		return -ENOMEM;
+	for (i = 0; !err && i < t->set.frame_cnt; i++)
+		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
+	return err;
+}
 
 static int take_tasks(struct process *p, struct look_tasks *t)
 {

@@ -11,4 +11,7 @@
  */
 void look_trio_take(struct process *p, struct look_tasks *out);
 
+/* Of any library: resolve the names of all frames of t->set. 0 or -ENOMEM. */
+int look_tasks_name(struct process *p, struct look_tasks *t);
+
 #endif
