@@ -37,8 +37,8 @@ struct async_old_layout {
 _Static_assert(sizeof(struct async_old_layout) == 16 + 24 * ASYNC_PLACE_HOMES,
 	       "async_old_layout has no hidden padding");
 /*
- * CPython 3.8 to 3.15: the function of trio whose loop runs tasks: its variable has the task that it
- * runs, and the frame inside of its own is that of the task's coroutine.
+ * CPython 3.8 to 3.15: the function of trio whose loop runs tasks: its variable has the task that
+ * it runs, and the frame inside of its own is that of the task's coroutine.
  */
 struct async_trio_step {
 	abi_u64 interp;		/* address of the PyInterpreterState */
@@ -120,8 +120,8 @@ _Static_assert(sizeof(struct raw_async) == 40 + RAW_ASYNC_TASKS + sizeof(struct 
 
 /*
  * RAW_TASK, of trio, and of asyncio in CPython 3.8 to 3.13: sent where RAW_ASYNC is, if the stack
- * has the outermost frame of the coroutine of a task that runs. With it, user space recognises the task when it reads who
- * awaits it: the members are what the task had when the sample was taken.
+ * has the outermost frame of the coroutine of a task that runs. With it, user space recognises the
+ * task when it reads who awaits it: the members are what the task had when the sample was taken.
  */
 #define RAW_TASK_NAME 96		/* a str's text begins at 40 to 64 */
 struct raw_task {

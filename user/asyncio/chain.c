@@ -5,8 +5,8 @@
  * A task that awaits another one stays suspended until that one is done. So if the sample's task is
  * the same before and after, with the same callbacks, the tasks that await it were suspended all
  * the time, and so were those that await these. Each of them is read until two reads agree, too:
- * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile. A task of trio
- * is awaited by the one in whose nursery it is, which cannot end before it does.
+ * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile. A task of
+ * trio is awaited by the one in whose nursery it is, which cannot end before it does.
  */
 #include "asyncio/chain.h"
 
@@ -39,7 +39,7 @@ static const struct async_homes *homes_of(const struct chain *c)
 	return &c->r.at->homes;
 }
 
-/* A task of trio, or a task or future of asyncio. Its nursery stands for what it calls when done. */
+/* Of asyncio or trio. A nursery stands for what is called when the task is done. */
 static int read_fields(struct chain *c, uint64_t task, struct future_fields *f)
 {
 	struct trio_task t;

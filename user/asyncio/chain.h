@@ -22,7 +22,10 @@ struct task_chain {
 	uint32_t reads;		/* reads that were made */
 };
 
-/* If q->trio, at->library is TASKS_TRIO. Never fails: out->raw.end says how the walk ended. *out is well-formed. */
+/*
+ * If q->trio, at->library is TASKS_TRIO. Never fails: out->raw.end says how the walk ended. *out is
+ * well-formed.
+ */
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		     const struct raw_task *q, struct task_chain *out);
 

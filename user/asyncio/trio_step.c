@@ -2,8 +2,9 @@
 /*
  * trio_step.c - see trio_step.h.
  *
- * Sources: trio/_core/_run.py at v0.22.0 ... v0.33.0: the generator unrolled_run() has the task that
- * it runs in its variable `task`, and calls task.context.run(task.coro.send, ...), which is all C.
+ * Sources: trio/_core/_run.py at v0.22.0 ... v0.33.0: the generator unrolled_run() has the task
+ * that it runs in its variable `task`, and calls task.context.run(task.coro.send, ...), which is
+ * all C.
  */
 #include "asyncio/trio_step.h"
 

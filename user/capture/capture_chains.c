@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_chains.c - for --async in CPython 3.8 to 3.13, and for trio: reads who awaits the task of a sample, as
- * soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h).
+ * capture_chains.c - for --async in CPython 3.8 to 3.13, and for trio: reads who awaits the task of
+ * a sample, as soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h).
  *
  * The reader may use a share of a CPU for that. Users that ask for chains have the same part of it,
  * and so have the processes of a user. What exceeds it is counted, and the stack keeps the loop.

@@ -214,7 +214,7 @@ static void go_on(struct fake_homes *h, uint64_t addr)
 	uint64_t ip = coro_of(parent) + frame_at() + h->at.l.fr_ip;
 
 	if (addr == parent)
-		fake_put(h, ip, fake_see(h, ip) ^ 8);
+		fake_put(h, ip, fake_see(h, ip) + 8);
 }
 
 static void test_moves(void **state)
