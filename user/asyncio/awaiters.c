@@ -91,10 +91,9 @@ static const struct shape shapes[] = {
 	{ FUNCTION("_chain_future.<locals>._call_set_state"), BY_CELL("destination", ANY) },
 	{ FUNCTION("_chain_future.<locals>._call_check_cancel"), .road = NOBODY },
 	{ FUNCTION("_run_until_complete_cb"), .road = ROOT },
-	/* uvloop; of 3.8 without the class */
+	/* uvloop; on 3.8, and from 0.22 on, without the class */
 	{ CYTHON("Loop.run_until_complete.<locals>.done_cb"), .road = ROOT },
 	{ CYTHON("run_until_complete.<locals>.done_cb"), .road = ROOT },
-	{ CYTHON("run_until_complete.<locals>.done_cb"), .road = ROOT },	/* 0.22 */
 	{ FUNCTION("StreamReaderProtocol.connection_made.<locals>.callback"), .road = NOBODY },
 	/* anyio's task groups, threads and processes */
 	{ FUNCTION("TaskGroup._spawn.<locals>.task_done"), BY_CELL("self", TASK),

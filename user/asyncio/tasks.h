@@ -59,6 +59,7 @@ enum waits_for_kind {
 #define WAITS_NAME_BYTES 64
 struct task_waits_for {
 	uint64_t obj;		/* the lock, the queue; 0: unknown, or none */
+	uint64_t inode;		/* SOCKET: its number in sockfs; 0: unknown */
 	int32_t fd;		/* SOCKET: its descriptor in the process; -1: unknown */
 	uint8_t kind;		/* enum waits_for_kind */
 	uint8_t pad[3];

@@ -211,9 +211,12 @@ static int32_t int_of(struct py_walk *w, uint64_t obj)
 
 	if (py_expect(w, obj, PY_IS_LONG) || py_get(w, obj + w->head, &n, 12))
 		return -1;
-	if (!(w->o->minor >= 12 ? n.size >> 3 : n.size))
+	/* From 3.12 on the size is above three bits, the third of which says "immortal" (3.15). */
+	if (w->o->minor >= 12)
+		n.size = n.size & 3 && n.size >> 3 ? UINT64_MAX : n.size >> 3;
+	if (!n.size)
 		return 0;
-	if (n.size != (w->o->minor >= 12 ? 1 << 3 : 1) || n.digit > INT32_MAX)
+	if (n.size != 1 || n.digit > INT32_MAX)
 		return -1;
 	return (int32_t)n.digit;
 }

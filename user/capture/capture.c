@@ -180,8 +180,7 @@ static const struct source_ops *const sources[] = {
 	&capture_census_source,
 	&capture_native_source,
 	&capture_heap_source,
-	&capture_async_source,
-	&capture_tasks_source,
+	&capture_async_source, &capture_chains_source, &capture_tasks_source,
 };
 #define SOURCES (int)ARRAY_SIZE(sources)
 

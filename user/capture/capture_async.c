@@ -355,16 +355,10 @@ bool capture_async_at(const struct capture *s, const struct tracked *t, struct t
 	return at->interps;
 }
 
-static void async_free(struct capture *s)
-{
-	capture_chains_free(s);
-}
-
 const struct source_ops capture_async_source = {
 	.configure = async_configure,
 	.prepare = async_poll,
 	.poll = async_poll,
 	.wait_ns = async_wait_ns,
 	.stop = async_stop,
-	.free = async_free,
 };

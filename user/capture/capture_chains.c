@@ -219,7 +219,7 @@ int capture_chains_take(struct capture *s, struct tracked *t, const struct raw_t
 			    chain.raw.nframes * sizeof(chain.raw.frames[0]));
 }
 
-void capture_chains_free(struct capture *s)
+static void chains_free(struct capture *s)
 {
 	struct party *p;
 	size_t pos = 0;
@@ -232,3 +232,7 @@ void capture_chains_free(struct capture *s)
 	free(s->chains);
 	s->chains = NULL;
 }
+
+const struct source_ops capture_chains_source = {
+	.free = chains_free,
+};

@@ -135,6 +135,7 @@ extern const struct source_ops
 	capture_native_source,		/* for --native: machine code */
 	capture_heap_source,		/* for --allocations: an allocator's functions */
 	capture_async_source,		/* for --async: where tasks are */
+	capture_chains_source,		/* for --async: who awaits a sample's task */
 	capture_tasks_source;		/* for --async: what waiting tasks wait for */
 
 /*
@@ -211,6 +212,5 @@ void capture_async_changed(struct capture *s, struct tracked *t);
 int capture_chains_take(struct capture *s, struct tracked *t, const struct raw_task *q, size_t len);
 /* The callbacks that may be awaiters' so far; NULL: none. */
 const struct async_others *capture_chains_others(const struct capture *s);
-void capture_chains_free(struct capture *s);
 
 #endif

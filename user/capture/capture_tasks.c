@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "capture/capture_state.h"
 #include "capture/task_sampler.h"
+#include "host/socket_peers.h"
 #include "resolve/process.h"
 
 /*
@@ -28,6 +29,7 @@
 struct waiting {
 	uint64_t tgid, start_ns;
 	struct task_sampler *sampler;
+	struct socket_peers *peers;	/* NULL: no task has waited for a socket yet */
 	uint64_t rest_ns;	/* time below a sample's, not passed on yet */
 	uint32_t round;		/* the last one in which the process was present */
 };
@@ -56,6 +58,7 @@ static void drop_waiting(struct capture_tasks *c, struct waiting *w)
 {
 	u64map_remove(&c->waiting, w->tgid);
 	task_sampler_free(w->sampler);
+	socket_peers_free(w->peers);
 	free(w);
 }
 
@@ -93,6 +96,16 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 	return w;
 }
 
+/* The name of what a task waits for; of a socket: what it is connected to. */
+static const char *name_of(struct taker *k, const struct task_waits_for *waits)
+{
+	if (waits->kind != WAITS_SOCKET)
+		return waits->name;
+	if (!k->w->peers)
+		k->w->peers = socket_peers_new((pid_t)k->w->tgid);
+	return k->w->peers ? socket_peers_find(k->w->peers, waits->inode, true, k->time_ns) : "";
+}
+
 static int take_task_wait(void *ctx, const struct task_wait *wait)
 {
 	struct taker *k = ctx;
@@ -106,7 +119,7 @@ static int take_task_wait(void *ctx, const struct task_wait *wait)
 		return 0;
 	return process_waiting_task(k->p, wait->tid, wait->interp_id, wait->frames,
 				    wait->frame_cnt, wait->waits->kind,
-				    wait->waits->name, k->time_ns, weight);
+				    name_of(k, wait->waits), k->time_ns, weight);
 }
 
 static void walk_tasks(struct capture *s, struct tracked *t)

@@ -73,14 +73,17 @@ static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_PERMITS] = "asyncio.Semaphore",
 };
 
-/* Prints "Lock 0x7f...", "import lock of module 'json'". */
-static void print_lock(const struct look_lock *lock)
+/* Prints "Lock 0x7f...", "import lock of module 'json'". name: who has it; "": unknown. */
+static void print_lock(const struct look_lock *lock, const char *name)
 {
 	printf("%s", kinds[lock->kind]);
 	if (*lock->module) {
 		printf(" of module '");
 		dump_text_escaped(lock->module, strlen(lock->module));
 		printf("'");
+	} else if (*name) {
+		putchar(' ');
+		dump_text_escaped(name, strlen(name));
 	} else {
 		printf(" 0x%" PRIx64, lock->addr);
 	}
@@ -122,7 +125,7 @@ void dump_text_lock(const struct look_thread *t)
 	if (!t->lock)
 		return;
 	printf(", ");
-	print_lock(t->lock);
+	print_lock(t->lock, "");
 	if (t->lock->holder_tid == t->tid)
 		printf(", which this thread");
 	else if (t->lock->holder_tid)
@@ -148,15 +151,16 @@ static void print_holders(const struct look_tasks *t, const struct look_lock *lo
 }
 
 /* What a task waits for, by its coroutines; not if one of them says it in one word. */
-static void print_waits_for(const struct task_waits_for *w)
+static void print_waits_for(const struct task *t)
 {
+	const struct task_waits_for *w = &t->waits;
 	const char *word = waits_for_word(w->kind);
 
 	if (!*word || w->kind == WAITS_SLEEP)
 		return;
 	printf(", waits for %s", word);
 	if (w->kind == WAITS_SOCKET && w->fd >= 0)
-		printf(" (descriptor %d)", w->fd);
+		printf(" (descriptor %d%s%s)", w->fd, *t->peer ? ", " : "", t->peer);
 	else if (*w->name)
 		putchar(' ');
 	if (*w->name)
@@ -168,11 +172,11 @@ void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
 	const struct look_lock *lock = t->waits ? t->waits[task].lock : NULL;
 
 	if (!lock) {
-		print_waits_for(&t->set.tasks[task].waits);
+		print_waits_for(&t->set.tasks[task]);
 		return;
 	}
 	printf(", waits for ");
-	print_lock(lock);
+	print_lock(lock, t->set.tasks[task].waits.name);
 	if (lock->holders)
 		print_holders(t, lock);
 	if (lock->holder >= t->set.cnt)
@@ -282,7 +286,7 @@ static void print_wait(void *ctx, const struct waiters *w, size_t i, size_t hold
 	printf("%s%s ", i == first ? "" : ";\n    ", what);
 	print_one(w, i);
 	printf(" waits %sfor ", !w->tasks && w->p->threads[i].futex_timed ? "with a timeout " : "");
-	print_lock(lock_of(w, i));
+	print_lock(lock_of(w, i), "");
 	printf(", which %s ", what);
 	print_one(w, holder);
 	print_holds(lock_of(w, i));
@@ -374,8 +378,9 @@ void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holde
 	json_object_end(j);
 }
 
-void dump_json_waits_for(struct json *j, const struct task_waits_for *w)
+void dump_json_waits_for(struct json *j, const struct task *t)
 {
+	const struct task_waits_for *w = &t->waits;
 	static const char *const kinds_of[WAITS_KINDS] = {
 		[WAITS_SLEEP] = "sleep", [WAITS_LOCK] = "lock", [WAITS_SEMAPHORE] = "semaphore",
 		[WAITS_CONDITION] = "condition", [WAITS_EVENT] = "event",
@@ -399,6 +404,7 @@ void dump_json_waits_for(struct json *j, const struct task_waits_for *w)
 		json_int(j, "fd", w->fd);
 	else
 		json_null(j, "fd");
+	json_string(j, "peer", *t->peer ? t->peer : NULL);
 	json_object_end(j);
 }
 

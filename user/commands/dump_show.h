@@ -50,7 +50,7 @@ void dump_text_deadlocks(const struct look_process *p, bool tasks);
 /* Writes the key "lock" of a thread or task. lock NULL: none; holder: a tid or id, 0: unknown. */
 void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holder, bool timed);
 /* Writes the key "waits_for" of a task. */
-void dump_json_waits_for(struct json *j, const struct task_waits_for *w);
+void dump_json_waits_for(struct json *j, const struct task *t);
 /* Writes the key "deadlocks", or "task_deadlocks", of a process. */
 void dump_json_deadlocks(struct json *j, const struct look_process *p, bool tasks);
 /* Writes a line of source; null: it has none. */

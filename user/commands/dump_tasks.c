@@ -257,7 +257,7 @@ static void write_task(struct json *j, const struct look_process *p,
 	json_array_end(j);
 	dump_json_lock(j, lock, lock && lock->holder < set->cnt ? set->tasks[lock->holder].addr : 0,
 		       false);
-	dump_json_waits_for(j, &task->waits);
+	dump_json_waits_for(j, task);
 	json_object_end(j);
 }
 

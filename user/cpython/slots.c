@@ -4,7 +4,7 @@
  *
  * Sources, at v3.8.0 ... v3.15.0: Include/descrobject.h (PyMemberDescrObject), structmember.h
  * (PyMemberDef, T_OBJECT_EX), Include/cpython/object.h (PyTypeObject), Objects/weakrefobject.h.
- * tests/e2e/cpython/test_slots.py compares what is read with living classes.
+ * tests/e2e/capture/test_dump_trio.py reads those of living classes.
  */
 #include "cpython/slots.h"
 

@@ -213,6 +213,28 @@ static ssize_t direct_text(pid_t tgid, const char *name, char *out, size_t size)
 	return read_text(path, out, size);
 }
 
+static ssize_t direct_whole(pid_t tgid, const char *name, char *out, size_t size)
+{
+	size_t len = 0;
+	char path[128];
+	ssize_t n;
+	int fd;
+
+	path_of(tgid, name, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, out + len, size - 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && len < size - 1);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	out[len] = '\0';
+	return n < 0 ? n : (ssize_t)len;
+}
+
 static ssize_t direct_link(pid_t tgid, const char *name, char *out, size_t size)
 {
 	char path[128];
@@ -248,7 +270,7 @@ static int direct_each(pid_t tgid, proc_each_fn cb, void *ctx)
 }
 
 const struct proc_source proc_direct = {
-	.text = direct_text, .link = direct_link, .each = direct_each,
+	.text = direct_text, .link = direct_link, .each = direct_each, .whole = direct_whole,
 };
 static const struct proc_source *source = &proc_direct;
 
@@ -262,6 +284,11 @@ ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size)
 	ssize_t n = source->text(tgid, name, out, size);
 
 	return n == -ENOENT ? -ESRCH : n;
+}
+
+ssize_t proc_read_whole(pid_t tgid, const char *name, char *out, size_t size)
+{
+	return source->whole ? source->whole(tgid, name, out, size) : -ENOSYS;
 }
 
 /* ---- what it says ---- */

@@ -61,6 +61,11 @@ int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
  * NUL-terminated. Returns the length, or -errno; -ESRCH: no such process.
  */
 ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size);
+/*
+ * The same for a file that the kernel writes in pieces: reads until size - 1 bytes or its end. A
+ * result of size - 1: there may be more.
+ */
+ssize_t proc_read_whole(pid_t tgid, const char *name, char *out, size_t size);
 /* Read the target of the link /proc/PID/name, as proc_read(). -ENAMETOOLONG: out is too small. */
 ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size);
 
@@ -74,6 +79,7 @@ struct proc_source {
 	proc_read_fn text, link;
 	/* Call cb for every process, or for every task of a process, until it returns non-zero. */
 	int (*each)(pid_t tgid, proc_each_fn cb, void *ctx);
+	proc_read_fn whole;
 };
 extern const struct proc_source proc_direct;
 void proc_set_source(const struct proc_source *source);

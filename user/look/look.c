@@ -3,6 +3,7 @@
 #include "look/look.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "capture/capture_process.h"
 #include "heap/heap_worker.h"
 #include "host/proc.h"
+#include "host/socket_peers.h"
 #include "look/look_locals.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
@@ -132,6 +134,19 @@ static void find_locks(const struct process *p, const struct tasks_at *at, struc
 		t->locks = look_task_locks_of(p, at, t->set.tasks, t->set.cnt, t->waits);
 }
 
+/* What the sockets that they wait for are connected to. */
+static void find_peers(const struct process *p, struct task_set *set)
+{
+	struct socket_peers *peers = socket_peers_new(process_tgid(p));
+	uint64_t at_ns = now_ns();
+	size_t i;
+
+	for (i = 0; peers && i < set->cnt; i++)
+		snprintf(set->tasks[i].peer, sizeof(set->tasks[i].peer), "%s",
+			 socket_peers_find(peers, set->tasks[i].waits.inode, false, at_ns));
+	socket_peers_free(peers);
+}
+
 /* Where asyncio keeps its tasks. -ENOENT: it is not loaded; -EOPNOTSUPP; other -errno. */
 static int find_asyncio(struct process *p, struct tasks_at *at)
 {
@@ -164,6 +179,7 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 	if (err)
 		return err;
 	look_loops_check(p, &at, &t->loops);
+	find_peers(p, &t->set);
 	err = look_tasks_name(p, t);
 	if (err)
 		task_set_free(&t->set);

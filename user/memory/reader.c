@@ -48,6 +48,11 @@ static int read_text(void *shared, const int *fds)
 	return read_file(shared, proc_direct.text);
 }
 
+static int read_whole(void *shared, const int *fds)
+{
+	return read_file(shared, proc_direct.whole);
+}
+
 static int read_link(void *shared, const int *fds)
 {
 	return read_file(shared, proc_direct.link);
@@ -136,6 +141,7 @@ static const worker_fn functions[] = {
 	[BLOCKS] = read_blocks, [TASK_LISTS] = reader_run_task_lists,
 	[TASKS] = reader_run_tasks, [ASYNC_HOMES] = reader_run_async_homes,
 	[TASK_CHAIN] = reader_run_task_chain, [LOOP_STATES] = reader_run_loop_states,
+	[READ_WHOLE] = read_whole,
 };
 
 static const char *const calls[] = {
@@ -293,6 +299,11 @@ static ssize_t link_by_reader(pid_t tgid, const char *name, char *out, size_t si
 	return ask_for_file(READ_LINK, tgid, name, out, size);
 }
 
+static ssize_t whole_by_reader(pid_t tgid, const char *name, char *out, size_t size)
+{
+	return ask_for_file(READ_WHOLE, tgid, name, out, size);
+}
+
 static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 {
 	struct reader_shared *s;
@@ -377,6 +388,7 @@ void reader_reads_proc(void)
 {
 	static const struct proc_source by_reader = {
 		.text = text_by_reader, .link = link_by_reader, .each = each_by_reader,
+		.whole = whole_by_reader,
 	};
 
 	hidden = access("/proc/1/stat", R_OK);

@@ -10,6 +10,7 @@
 enum reader_function {
 	READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS, BLOCKS,
 	TASK_LISTS, TASKS, ASYNC_HOMES, TASK_CHAIN, LOOP_STATES,
+	READ_WHOLE,
 };
 
 /* Shared by both sides. bytes: of memory, of a text, an array of pid_t, a question or an answer. */

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cpython/replay.h"
 #include "host/proc.h"
+#include "host/socket_peers.h"
 #include "memory/reader_own.h"
 
 /*
@@ -46,6 +47,21 @@ int reader_run_task_lists(void *shared, const int *fds)
 	return err;
 }
 
+/* Which sockets they are: another process may not search the directory of descriptors. */
+static void number_sockets(pid_t tgid, struct tasks_batch *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->row_cnt; i++) {
+		struct task_waits_for *w = &b->rows[i].waits;
+
+		if (w->kind != WAITS_SOCKET || w->fd < 0)
+			continue;
+		w->inode = socket_inode(tgid, w->fd);
+		b->reads++;
+	}
+}
+
 int reader_run_tasks(void *shared, const int *fds)
 {
 	static struct tasks_batch found;
@@ -56,6 +72,7 @@ int reader_run_tasks(void *shared, const int *fds)
 
 	memcpy(&at, s->bytes, sizeof(at));
 	err = tasks_read(&mem, &at, now_ns() + TASKS_NS, &found);
+	number_sockets(s->tgid, &found);
 	tasks_batch_copy((void *)s->bytes, &found);
 	return err;
 }

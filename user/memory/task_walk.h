@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "asyncio/tasks.h"
+#include "host/socket_peers.h"
 
 /* Limits for a process: on its tasks, and on all their frames and waiters. */
 #define TASKS_MAX 100000
@@ -40,6 +41,7 @@ struct task {
 	uint8_t flags;			/* enum task_flag */
 	uint64_t loop;			/* as struct task_row */
 	struct task_waits_for waits;
+	char peer[SOCKET_PEER_BYTES];	/* of the socket that it waits for; "": unknown */
 };
 
 struct task_set {

@@ -19,7 +19,7 @@ WAITS = {
     "want": "Lock self.lock", "want_sub": "Lock self.special", "want_sem": "Semaphore self.sem",
     "want_bounded": "Semaphore bounded", "event": "Event self.ready", "condition": "Condition self.cond",
     "timed": "Queue timed", "local": "Event gate", "inner": "Queue shared", "glob": "Queue EVERYONES",
-    "read": "a socket", "receive": "a socket", "served": "a socket",
+    "read": "a socket 127.0.0.1:{port}", "receive": "a socket 127.0.0.1:{port}", "served": "a socket 127.0.0.1",
     "want_of": "Lock app.lock", "child": "a process", "hold": "", "cls": "Event self.of_class",
     "future": "",
 }
@@ -138,8 +138,10 @@ async def main(truth):
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.05)
     sockets = {"read": app.writer.get_extra_info("socket").fileno(), "receive": app.raw.fileno()}
+    clients = ["%s:%d" % end.getsockname() for end in (app.writer.get_extra_info("socket"), app.raw)]
     with open(truth, "w", encoding="utf-8") as out:
-        json.dump({"waits": WAITS, "sockets": sockets}, out)
+        json.dump({"waits": {name: what.format(port=app.port) for name, what in WAITS.items()}, "sockets": sockets,
+                   "port": app.port, "clients": clients}, out)
     print("ready", flush=True)
     try:
         await asyncio.gather(*tasks)

@@ -216,6 +216,23 @@ static void test_stream(void **state)
 	}
 }
 
+/* From 3.15 on the ints that exist once have a mark beside their sign and size. */
+static void test_marked_int(void **state)
+{
+	uint64_t value;
+
+	fake_waits_make(&f, 15, false, "Lock");
+	value = fake_small(&f.t, &f.types, 9);
+	fake_poke(&f.t, value + f.t.head, 1 << 3 | 4, 8);
+	value = fake_instance(&f.t, &f.types, "T", "_sock_fd", value, NULL, 0);
+	fake_waits_inside(&f, "/lib/asyncio/streams.py", "drain",
+			  fake_instance(&f.t, &f.types, "StreamWriter", "_transport", value, NULL,
+					0), false);
+	ask();
+	assert_int_equal(got.kind, WAITS_SOCKET);
+	assert_int_equal(got.fd, 9);
+}
+
 static void test_descriptors_that_are_none(void **state)
 {
 	static const uint32_t big_digits[] = { 1, 1 };
@@ -351,7 +368,8 @@ int main(void)
 		cmocka_unit_test(test_further_callers), cmocka_unit_test(test_outermost_of_asyncio),
 		cmocka_unit_test(test_subclass), cmocka_unit_test(test_others),
 		cmocka_unit_test(test_sleep), cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_descriptors_that_are_none), cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_descriptors_that_are_none), cmocka_unit_test(test_marked_int),
+		cmocka_unit_test(test_socket),
 		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_what_is_remembered),
 		cmocka_unit_test(test_two_names),

@@ -148,7 +148,7 @@ static void test_ends(void **state)
 	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, sizeof(q)), 0);
 	assert_int_equal(taken.end, ASYNC_TIME);
 	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, sizeof(q) - 1), -EBADMSG);
-	capture_chains_free(&s);
+	capture_chains_source.free(&s);
 }
 
 /* Number of chains that are read of each of the first cnt processes in this period. */
@@ -182,7 +182,7 @@ static void test_a_share_of_the_time(void **state)
 	takes_ns = 1000000;
 	read_all(1, read);
 	assert_int_equal(read[0], (CHAINS_NS + 2 * TASK_NS - 1) / (2 * TASK_NS));
-	capture_chains_free(&s);
+	capture_chains_source.free(&s);
 }
 
 /* One process of a user, three of another one: half of the time each, once it is known. */
@@ -208,7 +208,7 @@ static void test_equal_parts(void **state)
 		task_of(1);
 	}
 	assert_int_equal(s.chains->user_cnt, USERS_MAX);
-	capture_chains_free(&s);
+	capture_chains_source.free(&s);
 }
 
 static void test_names(void **state)
@@ -228,7 +228,7 @@ static void test_names(void **state)
 	assert_string_equal(o->other[15].name, "wake_15");
 	assert_int_equal(o->other[15].cnt, 3);
 	assert_int_equal(o->rest, 6);
-	capture_chains_free(&s);
+	capture_chains_source.free(&s);
 }
 
 int main(void)
