@@ -36,23 +36,38 @@ struct async_old_layout {
 };
 _Static_assert(sizeof(struct async_old_layout) == 16 + 24 * ASYNC_PLACE_HOMES,
 	       "async_old_layout has no hidden padding");
+/*
+ * CPython 3.8 to 3.15: the function of trio whose loop runs tasks: its variable has the task that
+ * it runs, and the frame inside of its own is that of the task's coroutine.
+ */
+struct async_trio_step {
+	abi_u64 interp;		/* address of the PyInterpreterState */
+	abi_u64 code;		/* address of the function's code object */
+	abi_u32 local;		/* the variable: bytes from the frame's first one on */
+	abi_u32 pad;
+};
 #define KEYS_SIZE 8
 #define DICT_ENTRY_BYTES 24	/* hash, key, value */
 
 /*
  * Value of the map async_places, whose key is the tgid. User space writes it after looking for the
- * layout; if neither l nor old is valid, the process has not loaded asyncio so far. on_fork()
- * copies it for the child, on_exec() and on_exit() delete it.
+ * layout; if neither l nor old is valid, the process has not loaded asyncio so far, if trio_cnt is
+ * 0 not trio. on_fork() copies it for the child, on_exec() and on_exit() delete it.
  */
 struct async_place {
 	abi_u64 start_ns;	/* identifies the process; 0: the BPF side fills it in */
-	abi_u64 exec_pages;	/* neither is valid: mm->exec_vm at the last RAW_CHANGED; 0: none */
+	abi_u64 exec_pages;	/* not whole: mm->exec_vm at the last RAW_CHANGED; 0: none */
 	abi_u32 coro_bytes;	/* all that is read of a coroutine is in its first coro_bytes */
 	struct async_layout l;
 	struct async_old_layout old;
+	abi_u8 trio_cnt;	/* of trio */
+	abi_u8 whole;		/* 1: asyncio and trio are known: nothing else can be found */
+	abi_u8 pad[6];
+	struct async_trio_step trio[ASYNC_PLACE_HOMES];
 };
-_Static_assert(sizeof(struct async_place) == 20 + sizeof(struct async_layout) +
-	       sizeof(struct async_old_layout), "async_place has no hidden padding");
+_Static_assert(sizeof(struct async_place) == 28 + sizeof(struct async_layout) +
+	       sizeof(struct async_old_layout) + 24 * ASYNC_PLACE_HOMES,
+	       "async_place has no hidden padding");
 /* task_bytes and coro_bytes are not larger. */
 #define ASYNC_OBJECT_BYTES 256
 
@@ -104,9 +119,9 @@ _Static_assert(sizeof(struct raw_async) == 40 + RAW_ASYNC_TASKS + sizeof(struct 
 	       RAW_ASYNC_NAME + 16 * RAW_ASYNC_FRAMES, "raw_async has no hidden padding");
 
 /*
- * RAW_TASK, of CPython 3.8 to 3.13: sent where RAW_ASYNC is, if the stack has the outermost frame
- * of the coroutine of a task that runs. With it, user space recognises the task when it reads who
- * awaits it: the members are what the task had when the sample was taken.
+ * RAW_TASK, of trio, and of asyncio in CPython 3.8 to 3.13: sent where RAW_ASYNC is, if the stack
+ * has the outermost frame of the coroutine of a task that runs. With it, user space recognises the
+ * task when it reads who awaits it: the members are what the task had when the sample was taken.
  */
 #define RAW_TASK_NAME 96		/* a str's text begins at 40 to 64 */
 struct raw_task {
@@ -119,7 +134,8 @@ struct raw_task {
 				 * name are 0, coro is the code object of the frame at `at`, and
 				 * user space checks that and frame */
 	abi_u8 flags;		/* enum async_flags: ASYNC_INSIDE */
-	abi_u8 pad[2];
+	abi_u8 trio;		/* 1: a task of trio; pure is 1, too */
+	abi_u8 pad;
 	abi_u64 task, coro;
 	abi_u64 frame;		/* address of the frame at `at` */
 	abi_u64 callback0, callbacks;

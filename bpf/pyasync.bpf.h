@@ -32,7 +32,7 @@ static __always_inline bool is_of_current(struct async_place *place)
 	return place->start_ns == current_start_ns();
 }
 
-/* The process had not loaded asyncio. If it has mapped code since then, it may have loaded it. */
+/* The process had not loaded both. If it has mapped code since then, it may have loaded them. */
 static __always_inline void ask_again(struct async_place *place, u32 tgid)
 {
 	struct raw_tick t = {
@@ -71,17 +71,20 @@ __weak __noinline int async_begin(u64 ts)
 	a->at = ASYNC_NOT_THERE;
 	a->old = 0;
 	a->step = 0;
+	a->trio = 0;
 	a->current_cnt = 0;
 	place = bpf_map_lookup_elem(&async_places, &tgid);
 	if (!place || !is_of_current(place))
 		return 0;
-	if (!place->l.valid && !place->old.cnt) {
+	if (!place->whole)
 		ask_again(place, tgid);
+	if (!place->l.valid && !place->old.cnt && !place->trio_cnt)
 		return 0;
-	}
 	a->place = *place;
+	if (a->place.trio_cnt)
+		trio_begin(s, a);
 	if (!place->l.valid)
-		return home_begin(s, a);
+		return place->old.cnt ? home_begin(s, a) : 0;
 	if (read_user(&task, 8, ts + a->place.l.task.ts_running_task) || !task ||
 	    read_object(s, a, task, a->place.l.task.task_bytes) ||
 	    object_u8(a, a->place.l.task.task_is_task) != 1)
@@ -109,12 +112,17 @@ __weak __noinline int async_note_frame(u64 fr, u64 code, u32 owner)
 		a->at = ASYNC_NOT_THERE;
 		a->inside = 0;
 	}
-	if (a->at != ASYNC_NOT_THERE)
+	if (a->at != ASYNC_NOT_THERE) {
 		a->inside |= owner == ASYNC_FRAME_OWNER;
-	else if (a->frame == fr)
+	} else if (a->frame == fr) {
 		a->at = s->walk.n;
-	else if (a->old)
+		a->by_home = 0;
+	} else if (a->trio && code == a->trio) {
+		home_note_step(fr, 1);
+	} else if (a->old) {
 		home_note_frame(s, a, fr, code);
+	}
+	a->owner = owner;
 	return 0;
 }
 
@@ -327,7 +335,7 @@ __weak __noinline int async_walk(void)
 		a->at = ASYNC_NOT_THERE;
 		return 0;
 	}
-	if (a->old)
+	if (a->by_home)
 		return home_take_task();
 	a->n = a->tasks = 0;
 	a->raw.flags = a->inside ? ASYNC_INSIDE : 0;
@@ -361,7 +369,7 @@ __weak __noinline int async_send(void)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!cfg_async || !s || !a || a->at == ASYNC_NOT_THERE)
 		return 0;
-	if (a->old)
+	if (a->by_home)
 		return home_send();
 	a->raw.h = s->sample.h;
 	a->raw.h.kind = RAW_ASYNC;

@@ -50,7 +50,11 @@ struct async_scratch {
 									 * their coroutines */
 	u64 entries;	/* the next entries of the dict to be read */
 	u32 current_cnt, entries_left;
-	u32 old;	/* 1: the process is one of 3.8 to 3.13 */
+	u32 old;	/* 1: current, frames and step are valid */
+	u32 by_home;	/* 1: the frame at `at` was found by pyhome.bpf.h: found is valid */
+	u64 trio;	/* the code object of trio's loop; 0: none */
+	u32 trio_local;	/* ... its variable: bytes from its frame's first one on */
+	u32 owner;	/* of the frame before */
 	u32 inside;	/* 1: a frame outside of the task's is a generator's */
 	struct raw_task found;	/* at the frame at `at` */
 };

@@ -7,7 +7,7 @@
  * is in its callbacks, in so many shapes of Python objects that user space reads them, while the
  * task lives: so the task is sent and user space woken. A task that is made by asyncio's Python
  * class is the first variable of the method that runs its coroutine; the frame inside of it is its
- * coroutine's, which user space checks.
+ * coroutine's, which user space checks. So it is with trio's tasks, in all versions.
  */
 #ifndef TACHBPF_PYHOME_BPF_H
 #define TACHBPF_PYHOME_BPF_H
@@ -143,9 +143,27 @@ static __always_inline int home_begin(struct scratch *s, struct async_scratch *a
 	return 0;
 }
 
-int home_note_step(u64 fr);
-/* The frame fr runs a Python task's coroutine: that of the frame before. Returns 0. */
-__weak __noinline int home_note_step(u64 fr)
+/* The walk of the stack begins: which loop of trio may be in it. */
+static __always_inline void trio_begin(struct scratch *s, struct async_scratch *a)
+{
+	u64 interp = ts_u64(s, s->l.ts_interp);
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < ASYNC_PLACE_HOMES; i++) {
+		if (i >= a->place.trio_cnt || a->place.trio[i].interp != interp)
+			continue;
+		a->trio = a->place.trio[i].code;
+		a->trio_local = a->place.trio[i].local;
+	}
+}
+
+int home_note_step(u64 fr, u32 trio);
+/*
+ * The frame fr runs the coroutine of a Python task, or of one of trio's: that of the frame before.
+ * Returns 0.
+ */
+__weak __noinline int home_note_step(u64 fr, u32 trio)
 {
 	struct async_scratch *a = async_scratch();
 	struct scratch *s;
@@ -153,11 +171,20 @@ __weak __noinline int home_note_step(u64 fr)
 	u64 task;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!cfg_async || !s || !a || !s->walk.n || read_u64(s, &task, fr + s->l.fr_locals) ||
-	    !task)
+	if (!cfg_async || !s || !a || !s->walk.n)
+		return 0;
+	/* What the loop itself has called, a function of its own, is no coroutine. */
+	if (trio && s->l.fr_owner != ABI_NO_OFF && a->owner != ASYNC_FRAME_OWNER)
+		return 0;
+	if (read_u64(s, &task, fr + s->l.fr_locals + (trio ? a->trio_local : 0)))
+		return 0;
+	task &= ~REFERENCE_TAGS;
+	if (!task)
 		return 0;
 	a->at = s->walk.n - 1;
+	a->by_home = 1;
 	a->found.pure = 1;
+	a->found.trio = trio;
 	a->found.task = task;
 	a->found.frame = s->walk.last;
 	return 0;
@@ -170,7 +197,7 @@ static __always_inline void home_note_frame(struct scratch *s, struct async_scra
 	u32 i;
 
 	if (a->step && code == a->step) {
-		home_note_step(fr);
+		home_note_step(fr, 0);
 		return;
 	}
 #pragma clang loop unroll(disable)
@@ -180,7 +207,9 @@ static __always_inline void home_note_frame(struct scratch *s, struct async_scra
 		if (a->frames[i] != fr)
 			continue;
 		a->at = s->walk.n;
+		a->by_home = 1;
 		a->found.pure = 0;
+		a->found.trio = 0;
 		a->found.task = a->current[i];
 		a->found.frame = fr;
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_trio.c - trio's tasks out of hostile memory.
+ * fuzz_trio.c - trio's tasks, its loop, and who awaits a task, out of hostile memory.
  *
  * Input: a byte for the version and for what is special; then pokes into the memory of a process
  * with a few tasks, each a u16 for which of its words that are not zero, and a u32 that is written
@@ -8,7 +8,9 @@
  */
 #include <stdlib.h>
 
+#include "asyncio/chain.h"
 #include "asyncio/task_read.h"
+#include "asyncio/trio_step.h"
 #include "tests/fuzz/check.h"
 #include "tests/unit/asyncio/fake_trio.h"
 
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct fake_trio f;
 static struct tasks_batch batch;
 static struct task_lists lists;
+static uint64_t child;
 
 static void check_batch(void)
 {
@@ -34,6 +37,33 @@ static void check_batch(void)
 	}
 }
 
+static void check_chain(void)
+{
+	static struct task_chain chain;
+	struct raw_task q = { .trio = 1, .pure = 1, .task = child };
+	struct coroutine coro = { 0 };
+	struct trio_steps steps;
+	struct py_walk w;
+	uint32_t i;
+
+	py_walk_init(&w, &f.h.target, &f.h.at.objects, 10000);
+	trio_steps_find(&w, &f.h.at.l, f.h.at.interps, &steps);
+	check(steps.cnt <= TRIO_STEPS_MAX);
+	for (i = 0; i < steps.cnt; i++)
+		check(steps.step[i].local < TRIO_LOCALS_MAX);
+	/* What the BPF side would have sent of it. */
+	if (!py_get(&w, child + f.h.t.head + FAKE_TASK_CORO, &coro.addr, 8) &&
+	    !coroutine_read(&w, &f.h.at, coro.addr, &coro)) {
+		q.frame = coro.frame;
+		q.coro = coro.code;
+	}
+	task_chain_read(&f.h.target, &f.h.at, &q, &chain);
+	check(chain.raw.end < ASYNC_END_CNT && chain.raw.ntasks <= RAW_ASYNC_TASKS &&
+	      chain.raw.nframes <= RAW_ASYNC_FRAMES && chain.reads <= CHAIN_READS_MAX);
+	for (i = 0; i < chain.raw.ntasks; i++)
+		check(chain.raw.starts[i] < chain.raw.nframes);
+}
+
 static void build(uint8_t how)
 {
 	uint64_t a;
@@ -41,7 +71,7 @@ static void build(uint8_t how)
 	if (!fake_trio_make(&f, 8 + (how & 7) % 6, how & 8))
 		abort();
 	a = fake_trio_task(&f, 1, "<init>", 0);
-	fake_trio_task(&f, 2, "b", fake_nursery(&f, a));
+	child = fake_trio_task(&f, 2, "b", fake_nursery(&f, a));
 	if (how & 16)
 		f.h.target = (struct target_mem){ fake_threads_everywhere, &f.h.t };
 }
@@ -75,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	poke(data + 1, size - 1);
 	task_lists_read(&f.h.target, &f.h.at, &lists);
 	check(lists.cnt <= TASK_LISTS_MAX);
+	check_chain();
 	f.h.at.node = 0;
 	for (i = 0; i < 3; i++) {
 		tasks_read(&f.h.target, &f.h.at, UINT64_MAX, &batch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_async_home.c - RAW_TASK: the asyncio task that a thread runs in CPython 3.8 to 3.13; and
- * what torn and hostile dicts of running tasks do to it.
+ * test_async_home.c - RAW_TASK: the asyncio task that a thread runs in CPython 3.8 to 3.13, and
+ * the one of trio, up to 3.15; and what torn and hostile dicts of running tasks do to it.
  */
 #include "world.h"
 
@@ -169,6 +169,7 @@ static void expect_task(u32 task)
 	assert_int_equal(r->name, NAME);
 	assert_memory_equal(r->name_bytes, &name, sizeof(name));
 	assert_int_equal(r->pure, 0);
+	assert_int_equal(r->trio, 0);
 	assert_int_equal(r->flags, 0);
 }
 
@@ -334,6 +335,130 @@ static void test_pure(void **state)
 	}
 }
 
+/* ---- trio ---- */
+
+#define TRIO_LOCAL 104
+
+static struct async_place trio_place(u32 code)
+{
+	return (struct async_place){
+		.trio_cnt = 2,
+		.trio = { { INTERP_2, 0x1230, 8, 0 },
+			  { W_INTERP, W_CODES + code * W_CODE_STEP, TRIO_LOCAL, 0 } },
+	};
+}
+
+static void put_this(const struct async_place *p)
+{
+	u32 tgid = host.task.tgid;
+
+	assert_int_equal(bpf_map_update_elem(&async_places, &tgid, p, BPF_ANY), 0);
+}
+
+/* A thread in a task of trio, whose loop is the function 1. */
+static void make_trio(int build)
+{
+	u32 i;
+
+	world_init(&w, build);
+	host_map_size(&async_places, 16);
+	for (i = 0; i < 10; i++)
+		world_code(&w);
+	world_push(&w, OWNER_THREAD, 0, 4);
+	world_push(&w, OWNER_GENERATOR, 1, 6);
+	world_push(&w, OWNER_GENERATOR, 2, 8);
+	world_push(&w, OWNER_THREAD, 3, 10);
+	world_push(&w, OWNER_THREAD, 4, 12);
+	put_this(&(struct async_place){ 0 });
+	set(&cfg_async, true);
+	host_mem_put64(w.at[1] + w.img.layout.fr_locals + TRIO_LOCAL, TASK(5));
+}
+
+static void expect_trio(void)
+{
+	const struct raw_task *r = tick();
+
+	assert_non_null(r);
+	assert_true(r->task == TASK(5) && r->trio == 1 && r->pure == 1);
+	assert_true(r->frame == w.at[2] && r->coro == W_CODES + 2 * W_CODE_STEP);
+	assert_int_equal(r->callback0 | r->callbacks | r->name, 0);
+	assert_int_equal(r->flags, 0);		/* the loop itself is a generator, but no task's */
+}
+
+static void test_trio(void **state)
+{
+	static const int builds[] = { 8, 10, 11, 12, 13, 13 + FREE_THREADED, 14, 15 };
+	struct async_place p;
+	u64 local;
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		make_trio(builds[i]);
+		local = w.at[1] + w.img.layout.fr_locals + TRIO_LOCAL;
+		assert_null(tick());
+		p = trio_place(1);
+		put_this(&p);
+		expect_trio();
+		host_mem_put64(local, TASK(5) | 1);	/* a borrowed reference: 3.14+ */
+		expect_trio();
+		host_mem_put64(local, 0);
+		assert_null(tick());
+		host_mem_put64(local, TASK(5));
+		/* Another interpreter's; a lying number; the loop is the innermost function. */
+		p.trio[1].interp = INTERP_2;
+		put_this(&p);
+		assert_null(tick());
+		p = trio_place(1);
+		p.trio_cnt = 1;
+		put_this(&p);
+		assert_null(tick());
+		p = trio_place(4);
+		put_this(&p);
+		assert_null(tick());
+		p = trio_place(1);
+		p.trio[1].local = 0x40000000;
+		put_this(&p);
+		assert_null(tick());
+		host_reset();
+	}
+}
+
+/* What the loop calls itself is no task's: from 3.11 on that is seen here, before in user space. */
+static void test_trio_loop(void **state)
+{
+	struct async_place p = trio_place(1);
+	int i = 0;
+
+	make_trio(12);
+	p = trio_place(2);
+	put_this(&p);
+	host_mem_put64(w.at[2] + w.img.layout.fr_locals + TRIO_LOCAL, TASK(5));
+	world_expect(&w, w.want_cnt, 0);
+	assert_null(host_record(RAW_TASK, &i, NULL));
+}
+
+/* If it is not known whether all was found, it is asked for when code is mapped. */
+static void test_trio_later(void **state)
+{
+	struct async_place p = trio_place(1);
+	u32 whole;
+	int i;
+
+	make_trio(15);
+	host.mm.exec_vm = 10;
+	for (whole = 0; whole < 2; whole++) {
+		p.whole = whole;
+		put_this(&p);
+		world_sample();
+		i = 0;
+		assert_int_equal(host_record(RAW_CHANGED, &i, NULL) == NULL, whole);
+		i = 0;
+		assert_non_null(host_record(RAW_TASK, &i, NULL));
+	}
+}
+
+/* ---- lies ---- */
+
 /* Whichever read fails, the sample is sent, and no task is wrong. */
 static void test_unreadable(void **state)
 {
@@ -410,6 +535,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_nothing_to_send, end),
 		cmocka_unit_test_teardown(test_nested, end),
 		cmocka_unit_test_teardown(test_pure, end),
+		cmocka_unit_test_teardown(test_trio, end),
+		cmocka_unit_test_teardown(test_trio_loop, end),
+		cmocka_unit_test_teardown(test_trio_later, end),
 		cmocka_unit_test_teardown(test_unreadable, end),
 		cmocka_unit_test_teardown(test_random, end),
 		cmocka_unit_test_teardown(test_ring, end),

@@ -5,7 +5,8 @@
  * A task that awaits another one stays suspended until that one is done. So if the sample's task is
  * the same before and after, with the same callbacks, the tasks that await it were suspended all
  * the time, and so were those that await these. Each of them is read until two reads agree, too:
- * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile.
+ * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile. A task of
+ * trio is awaited by the one in whose nursery it is, which cannot end before it does.
  */
 #include "asyncio/chain.h"
 
@@ -15,6 +16,7 @@
 
 #include "asyncio/coroutine.h"
 #include "asyncio/task_read.h"
+#include "asyncio/trio.h"
 
 /* How often a chain is read if a task of it has changed meanwhile. */
 #define CHAIN_TRIES 3
@@ -24,6 +26,7 @@ struct chain {
 	const struct raw_task *q;
 	struct task_chain *out;
 	struct future_types types;
+	struct trio_slots slots;
 	struct raw_frame frames[TASK_FRAMES_MAX];	/* of the task that is read */
 	struct task_row row;
 	struct task_read t;
@@ -34,6 +37,23 @@ struct chain {
 static const struct async_homes *homes_of(const struct chain *c)
 {
 	return &c->r.at->homes;
+}
+
+/* Of asyncio or trio. A nursery stands for what is called when the task is done. */
+static int read_fields(struct chain *c, uint64_t task, struct future_fields *f)
+{
+	struct trio_task t;
+	int err;
+
+	if (!c->q->trio)
+		return future_read(&c->r.walk, homes_of(c), &c->types, task, f);
+	err = trio_task_read(&c->r, &c->slots, task, &t);
+	*f = (struct future_fields){ .kind = FUTURE_TASK, .pure = 1 };
+	if (err)
+		return err;
+	f->coro = t.coro;
+	f->callback0 = t.nursery;
+	return 0;
 }
 
 /* ---- the task of the sample ---- */
@@ -91,7 +111,7 @@ static bool is_same(struct chain *c)
 	struct future_fields f;
 	struct coroutine coro;
 
-	if (future_read(&c->r.walk, homes_of(c), &c->types, q->task, &f) ||
+	if (read_fields(c, q->task, &f) ||
 	    f.kind != FUTURE_TASK || f.pure != !!q->pure)
 		return false;
 	if (f.pure)
@@ -131,7 +151,7 @@ static bool is_unchanged(struct chain *c, uint64_t task, const struct future_fie
 {
 	struct future_fields now;
 
-	return !future_read(&c->r.walk, homes_of(c), &c->types, task, &now) &&
+	return !read_fields(c, task, &now) &&
 	       now.coro == before->coro && now.done == before->done &&
 	       now.callback0 == before->callback0 && now.callbacks == before->callbacks &&
 	       task_coros_still(&c->r, &c->t);
@@ -154,12 +174,28 @@ static bool keep_first(void *ctx, uint64_t task)
 	return f->cnt < 2;
 }
 
+/* The task in whose nursery it is. */
+static uint64_t parent_of(struct chain *c, uint64_t task, enum async_end *end)
+{
+	struct trio_task t;
+	uint64_t parent;
+
+	*end = ASYNC_UNREADABLE;
+	if (trio_task_read(&c->r, &c->slots, task, &t) ||
+	    trio_parent_read(&c->r, t.nursery, &parent))
+		return 0;
+	*end = ASYNC_WHOLE;
+	return parent;
+}
+
 /* The first task that awaits this one; 0: none, and *end says why. */
 static uint64_t awaiter_of(struct chain *c, uint64_t task, enum async_end *end)
 {
 	struct first first = { 0 };
 	struct awaiters a;
 
+	if (c->q->trio)
+		return parent_of(c, task, end);
 	if (awaiters_read(&c->r.walk, homes_of(c), &c->types, task, keep_first, &first, &a)) {
 		*end = ASYNC_UNREADABLE;
 		return 0;
@@ -196,7 +232,7 @@ static uint64_t add_task(struct chain *c, uint64_t task, enum async_end *end)
 		return 0;
 	}
 	*end = ASYNC_UNREADABLE;
-	if (future_read(&c->r.walk, homes_of(c), &c->types, task, &f))
+	if (read_fields(c, task, &f))
 		return 0;
 	*end = f.done || !f.coro ? ASYNC_NOT_SUSPENDED : add_frames(c, f.coro);
 	if (*end != ASYNC_WHOLE)
@@ -258,7 +294,7 @@ static enum async_end read_chain(struct chain *c)
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		     const struct raw_task *q, struct task_chain *out)
 {
-	struct chain *c = at->homes.cnt ? calloc(1, sizeof(*c)) : NULL;
+	struct chain *c = at->homes.cnt || q->trio ? calloc(1, sizeof(*c)) : NULL;
 	enum async_end end = ASYNC_UNREADABLE;
 
 	memset(out, 0, sizeof(*out));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * chain.h - who awaits the task of a sample, and who awaits that one, in CPython 3.8 to 3.13: what
- * the BPF side determines itself from 3.14 on.
+ * the BPF side determines itself from 3.14 on. Of trio's tasks, in all versions.
  *
  * The BPF side has sent what identified the task when the sample was taken (struct raw_task). The
  * chain is valid only if the task is still the same, with the same coroutine, when all was read.
@@ -22,7 +22,10 @@ struct task_chain {
 	uint32_t reads;		/* reads that were made */
 };
 
-/* Never fails: out->raw.end says how the walk ended. *out is well-formed. */
+/*
+ * If q->trio, at->library is TASKS_TRIO. Never fails: out->raw.end says how the walk ended. *out is
+ * well-formed.
+ */
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		     const struct raw_task *q, struct task_chain *out);
 

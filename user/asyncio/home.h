@@ -9,6 +9,7 @@
 #ifndef TACHBPF_ASYNCIO_HOME_H
 #define TACHBPF_ASYNCIO_HOME_H
 
+#include "asyncio/trio_step.h"
 #include "cpython/walk.h"
 
 /* Interpreters of a process that have loaded asyncio; more are left out. */
@@ -47,6 +48,7 @@ struct async_homes {
 	struct async_fields fields;
 	uint16_t pad2[3];
 	struct async_home home[ASYNC_HOMES_MAX];
+	struct trio_steps trio;	/* not of async_homes_find(): see reader_async_homes() */
 };
 
 /*

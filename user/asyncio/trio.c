@@ -33,65 +33,66 @@ struct set_entry {
 	int64_t hash;
 };
 
-/* The parts of a task that are needed here. */
-struct trio_task {
-	uint64_t coro, name, nursery, counter;
-};
-
 struct trio_walk {
 	struct task_reader r;
 	struct tasks_batch *out;
 	uint64_t until_ns;
-	uint64_t type;		/* Task; 0: none was read so far */
-	uint16_t coro, name, nursery, counter;	/* its slots */
-	uint32_t bytes;		/* of a task up to the last of them */
+	struct trio_slots slots;
 	uint64_t last_nursery, last_parent;	/* tasks of one nursery are often neighbours */
 };
 
 /* ---- one task ---- */
 
-static int find_slots(struct trio_walk *w, uint64_t type)
+static int find_slots(struct task_reader *r, struct trio_slots *s, uint64_t type)
 {
 	static const char *const names[] = { "coro", "name", "_parent_nursery", "_counter" };
-	uint16_t *const slots[] = { &w->coro, &w->name, &w->nursery, &w->counter };
+	uint16_t *const slots[] = { &s->coro, &s->name, &s->nursery, &s->counter };
 	size_t i;
 	int err = 0;
 
-	w->bytes = 0;
+	s->bytes = 0;
 	for (i = 0; !err && i < ARRAY_SIZE(names); i++) {
-		err = py_slot_offset(&w->r.walk, type, names[i], slots[i]);
-		if (!err && *slots[i] + 8u > w->bytes)
-			w->bytes = *slots[i] + 8u;
+		err = py_slot_offset(&r->walk, type, names[i], slots[i]);
+		if (!err && *slots[i] + 8u > s->bytes)
+			s->bytes = *slots[i] + 8u;
 	}
-	if (!err && w->bytes > TASK_BYTES_MAX)
+	if (!err && s->bytes > TASK_BYTES_MAX)
 		err = -EBADMSG;
-	w->type = err ? 0 : type;
+	s->type = err ? 0 : type;
 	return err;
 }
 
-/* With one read, unless it is of another type than the one before. */
-static int read_task(struct trio_walk *w, uint64_t addr, struct trio_task *t)
+int trio_task_read(struct task_reader *r, struct trio_slots *s, uint64_t addr,
+		   struct trio_task *t)
 {
-	uint32_t head = w->r.walk.head;
+	uint32_t head = r->walk.head;
 	uint8_t b[TASK_BYTES_MAX];
 	uint64_t type;
-	int err = task_get(&w->r, addr, b, w->type ? w->bytes : head);
+	int err = task_get(r, addr, b, s->type ? s->bytes : head);
 
 	if (err)
 		return err;
 	memcpy(&type, b + head - 8, 8);
-	if (type != w->type) {
-		err = find_slots(w, type);
+	if (type != s->type) {
+		err = find_slots(r, s, type);
 		if (!err)
-			err = task_get(&w->r, addr, b, w->bytes);
+			err = task_get(r, addr, b, s->bytes);
 		if (err)
 			return err;
 	}
-	memcpy(&t->coro, b + w->coro, 8);
-	memcpy(&t->name, b + w->name, 8);
-	memcpy(&t->nursery, b + w->nursery, 8);
-	memcpy(&t->counter, b + w->counter, 8);
+	memcpy(&t->coro, b + s->coro, 8);
+	memcpy(&t->name, b + s->name, 8);
+	memcpy(&t->nursery, b + s->nursery, 8);
+	memcpy(&t->counter, b + s->counter, 8);
 	return 0;
+}
+
+int trio_parent_read(struct task_reader *r, uint64_t nursery, uint64_t *parent)
+{
+	*parent = 0;
+	if (py_type_named(&r->walk, nursery, "NoneType"))
+		return 0;
+	return py_attribute(&r->walk, nursery, "_parent_task", parent);
 }
 
 /* The number that trio has given it: an int of one or two digits of 30 bits; 0: another one. */
@@ -110,15 +111,14 @@ static uint64_t order_of(struct trio_walk *w, uint64_t counter)
 	return cnt == 1 ? n.digits[0] : cnt == 2 ? n.digits[0] | (uint64_t)n.digits[1] << 30 : 0;
 }
 
-/* The task in whose nursery it is; 0: none, as of the first task. */
+/* The task in whose nursery it is; 0: none, as of the first task, or unreadable. */
 static uint64_t parent_of(struct trio_walk *w, uint64_t nursery)
 {
 	uint64_t parent;
 
 	if (nursery && nursery == w->last_nursery)
 		return w->last_parent;
-	/* None has no such attribute. */
-	if (!nursery || py_attribute(&w->r.walk, nursery, "_parent_task", &parent))
+	if (!nursery || trio_parent_read(&w->r, nursery, &parent) || !parent)
 		return 0;
 	w->last_nursery = nursery;
 	w->last_parent = parent;
@@ -138,7 +138,7 @@ static bool read_once(struct trio_walk *w, struct task_read *t, uint64_t addr,
 	parent = parent_of(w, f->nursery);
 	if (parent)
 		task_waiter_add(t, parent);
-	*err = read_task(w, addr, &now);
+	*err = trio_task_read(&w->r, &w->slots, addr, &now);
 	if (*err)
 		return false;
 	if (memcmp(f, &now, sizeof(now)) || !task_coros_still(&w->r, t)) {
@@ -158,7 +158,7 @@ static int add_task(struct trio_walk *w, uint64_t addr)
 		.row = &out->rows[out->row_cnt],
 	};
 	struct trio_task f;
-	int tries, err = read_task(w, addr, &f);
+	int tries, err = trio_task_read(&w->r, &w->slots, addr, &f);
 
 	*t.row = (struct task_row){
 		.addr = addr, .frame_at = out->frame_cnt, .waiter_at = out->waiter_cnt,

@@ -105,6 +105,7 @@ static bool old_layout(const struct async_homes *homes, const struct cpython_ima
 		.coro_frame = (uint8_t)frame,
 		.frame_points = points,
 	};
+	/* A place without homes, of a process with trio alone, has no use for the rest. */
 	for (i = 0; i < homes->cnt && i < ASYNC_PLACE_HOMES; i++)
 		out->home[out->cnt++] = (struct async_place_home){
 			.interp = homes->home[i].interp,
@@ -127,25 +128,64 @@ static int keep_homes(struct tracked *t, const struct async_homes *homes)
 	return 0;
 }
 
-/* Finds them. -ENOENT: asyncio is not loaded so far; -EOPNOTSUPP: never will be known. */
-static int find_homes(struct tracked *t, struct async_place *place)
+static void put_trio(const struct trio_steps *found, struct async_place *place)
+{
+	uint32_t i;
+
+	_Static_assert(TRIO_STEPS_MAX <= ASYNC_PLACE_HOMES, "a place has room");
+	for (i = 0; i < found->cnt; i++)
+		place->trio[i] = (struct async_trio_step){
+			.interp = found->step[i].interp,
+			.code = found->step[i].code,
+			.local = 8 * found->step[i].local,
+		};
+	place->trio_cnt = found->cnt;
+}
+
+/*
+ * Finds asyncio's homes (3.8 to 3.13), and trio. -ENOENT: neither is loaded so far; -EOPNOTSUPP:
+ * never will be known.
+ */
+static int find_modules(struct tracked *t, struct async_place *place)
 {
 	const struct cpython_image *image = process_image(t->process);
 	const struct tasks_at at = {
 		.l = image->layout, .objects = image->objects,
-		.interps = process_interps(t->process),
+		.interps = process_interps(t->process), .library = TASKS_TRIO,
 	};
 	struct async_homes homes;
 	int err = at.interps ? remote_async_homes(t->tgid, &at, &homes) : -EBUSY;
 
-	if (!err && !homes.cnt)
-		err = -ENOENT;
-	if (!err && !old_layout(&homes, image, &place->old))
-		err = -EOPNOTSUPP;
-	return err ? err : keep_homes(t, &homes);
+	if (err)
+		return err;
+	put_trio(&homes.trio, place);
+	if (!homes.cnt)
+		return homes.trio.cnt ? 0 : -ENOENT;
+	return old_layout(&homes, image, &place->old) ? keep_homes(t, &homes) : -EOPNOTSUPP;
+}
+
+/* From 3.14 on; *place may have asyncio's already. Returns as find_modules(). */
+static int find_section(struct tracked *t, struct async_place *place)
+{
+	int err = place->l.valid ? 0 : inspector_async(t->tgid, &place->l), trio;
+
+	if (err && err != -ENOENT)
+		return err;
+	trio = find_modules(t, place);
+	/* What cannot be read now is asked for again: whole is 0. */
+	return place->l.valid || !trio ? 0 : trio == -EOPNOTSUPP ? err : trio;
 }
 
 /* ---- discovery ---- */
+
+/* Something is missing, which may be loaded soon after code was mapped. */
+static void look_while_young(struct tracked *t)
+{
+	if (inspect_is_young(&t->async))
+		inspect_backoff(&t->async, now_ns());
+	else
+		inspect_no_more(&t->async);
+}
 
 /*
  * Asyncio is not loaded yet: from now on the BPF side reports when code is mapped. exec_pages is 0
@@ -160,18 +200,22 @@ static void wait_for_change(struct capture *s, struct tracked *t)
 		put_place(s, t, &(struct async_place){ .start_ns = t->start_ns });
 	/*
 	 * Up to 3.13 it has loaded asyncio only when the last of its modules is there, after the
-	 * code was mapped; or that is part of the interpreter.
+	 * code was mapped; or that is part of the interpreter. So it is with trio.
 	 */
 	if (has_homes(t))
 		inspect_backoff(&t->async, now_ns());
 	else
-		inspect_no_more(&t->async);
+		look_while_young(t);
 }
 
-/* l is valid in *place, or old. */
+/* l is valid in *place, or old, or trio. */
 static void take_place(struct capture *s, struct tracked *t, struct async_place *place)
 {
-	inspect_no_more(&t->async);
+	place->whole = place->trio_cnt && (place->l.valid || place->old.cnt);
+	if (place->whole)
+		inspect_no_more(&t->async);
+	else
+		look_while_young(t);
 	s->async_found_cnt++;
 	place->start_ns = t->start_ns;
 	if (!place->l.valid || fits_bpf_objects(&place->l, &process_image(t->process)->layout,
@@ -184,14 +228,16 @@ static void take_place(struct capture *s, struct tracked *t, struct async_place 
 static void look_for_asyncio(struct capture *s, struct tracked *t)
 {
 	struct async_place place;
+	bool known = get_place(s, t, &place);
 	int err;
 
-	if (get_place(s, t, &place) && place.l.valid) {	/* its parent's */
+	if (known && place.l.valid && place.whole) {	/* its parent's */
 		inspect_no_more(&t->async);
 		return;
 	}
-	place = (struct async_place){ 0 };
-	err = has_homes(t) ? find_homes(t, &place) : inspector_async(t->tgid, &place.l);
+	if (!known)
+		place = (struct async_place){ 0 };
+	err = has_homes(t) ? find_modules(t, &place) : find_section(t, &place);
 	if (!err)
 		take_place(s, t, &place);
 	else if (err == -ENOENT)
@@ -285,8 +331,7 @@ static uint64_t async_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit
 
 void capture_async_changed(struct capture *s, struct tracked *t)
 {
-	if (!t->homes)
-		t->async.tries = 0;	/* its modules come one after another */
+	t->async.tries = 0;		/* its modules come one after another */
 	inspect_changed(&t->async);
 	if (t->async.next_ns < s->async_next_ns)
 		s->async_next_ns = t->async.next_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_chains.c - for --async in CPython 3.8 to 3.13: reads who awaits the task of a sample, as
- * soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h).
+ * capture_chains.c - for --async in CPython 3.8 to 3.13, and for trio: reads who awaits the task of
+ * a sample, as soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h).
  *
  * The reader may use a share of a CPU for that. Users that ask for chains have the same part of it,
  * and so have the processes of a user. What exceeds it is counted, and the stack keeps the loop.
@@ -159,6 +159,24 @@ static void no_chain(const struct raw_task *q, enum async_end end, struct task_c
 	out->other[0] = '\0';
 }
 
+/* Where tasks of its kind are; false: unknown. */
+static bool chain_at(struct capture *s, struct tracked *t, const struct raw_task *q,
+		     struct tasks_at *at)
+{
+	if (q->trio) {
+		const struct cpython_image *image = process_image(t->process);
+
+		*at = (struct tasks_at){ .l = image->layout, .objects = image->objects,
+					 .library = TASKS_TRIO };
+		at->async.coro = image->coro;
+		return true;
+	}
+	/* A child of a process that has tasks: the BPF side knew it before us. */
+	if (!t->homes)
+		capture_async_look(s, t);
+	return t->homes && capture_async_at(s, t, at);
+}
+
 static void read_chain(struct capture *s, struct tracked *t, const struct raw_task *q,
 		       struct task_chain *out)
 {
@@ -167,11 +185,8 @@ static void read_chain(struct capture *s, struct tracked *t, const struct raw_ta
 	struct tasks_at at;
 	int err;
 
-	/* A child of a process that has tasks: the BPF side knew it before us. */
-	if (!t->homes)
-		capture_async_look(s, t);
 	no_chain(q, ASYNC_UNREADABLE, out);
-	if (!t->homes || !capture_async_at(s, t, &at))
+	if (!chain_at(s, t, q, &at))
 		return;
 	out->raw.end = ASYNC_TIME;
 	if (!has_time(s, t, user, now) || now > q->h.time_ns + LATE_NS)

@@ -58,8 +58,9 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 
 /*
  * async_homes_find() of a process, in the reader: some ms if it has thousands of modules. Of *at,
- * l, objects, interps and homes.musl are used; out may be &at->homes. Its -errno, or -EBUSY: try
- * again later; then *out is 0.
+ * l, objects, interps, homes.musl and library are used; out may be &at->homes. With TASKS_TRIO it
+ * looks for trio's steps, too, also in 3.14 and later, where out->cnt and out->minor are 0. Its
+ * -errno, or -EBUSY: try again later; then *out is 0.
  */
 int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 		       struct async_homes *out);

@@ -81,24 +81,39 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	return check_tasks(&copy) ? 0 : -EBADMSG;
 }
 
+/* Fields of asyncio's are looked up again. All else but numbers is only an address to read at. */
+static bool check_homes(struct async_homes *h, const struct tasks_at *at)
+{
+	uint32_t i;
+
+	if (h->trio.cnt > TRIO_STEPS_MAX || (h->trio.cnt && at->library != TASKS_TRIO))
+		return false;
+	for (i = 0; i < h->trio.cnt; i++)
+		if (h->trio.step[i].local >= TRIO_LOCALS_MAX)
+			return false;
+	if (!h->minor)
+		return !h->cnt && at->library == TASKS_TRIO;
+	return h->cnt <= ASYNC_HOMES_MAX && h->minor == at->objects.minor &&
+	       async_fields_of(h->minor, at->objects.str_length, &h->fields);
+}
+
 int reader_async_homes(pid_t tgid, const struct tasks_at *at, bool hurry,
 		       struct async_homes *out)
 {
 	uint8_t musl = at->homes.musl;
+	struct async_homes copy = { 0 };
 	const void *answer;
 	int err = ask(ASYNC_HOMES, tgid, hurry, at, sizeof(*at), &answer);
 
-	memset(out, 0, sizeof(*out));
+	if (!err) {
+		memcpy(&copy, answer, sizeof(copy));
+		copy.musl = musl;
+		err = check_homes(&copy, at) ? 0 : -EBADMSG;
+	}
 	if (err)
-		return err;
-	memcpy(out, answer, sizeof(*out));
-	out->musl = musl;
-	/* The offsets are looked up again; everything else is only an address to read at. */
-	if (out->cnt <= ASYNC_HOMES_MAX && out->minor == at->objects.minor &&
-	    async_fields_of(out->minor, at->objects.str_length, &out->fields))
-		return 0;
-	memset(out, 0, sizeof(*out));
-	return -EBADMSG;
+		memset(&copy, 0, sizeof(copy));
+	*out = copy;		/* perhaps in *at */
+	return err;
 }
 
 int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_task *q, bool hurry,

@@ -84,11 +84,17 @@ int reader_run_async_homes(void *shared, const int *fds)
 	struct async_homes found;
 	struct tasks_at at;
 	struct py_walk w;
-	int err;
+	int err, trio;
 
 	memcpy(&at, s->bytes, sizeof(at));
 	py_walk_init(&w, &mem, &at.objects, HOMES_READS_MAX);
 	err = async_homes_find(&w, &at.l, at.interps, &found);
+	if (at.library == TASKS_TRIO) {
+		py_walk_init(&w, &mem, &at.objects, HOMES_READS_MAX);
+		trio = trio_steps_find(&w, &at.l, at.interps, &found.trio);
+		if (err == -EOPNOTSUPP)
+			err = trio;
+	}
 	memcpy(s->bytes, &found, sizeof(found));
 	return err;
 }

@@ -17,14 +17,15 @@ LOOP = ("Handle._run", "BaseEventLoop._run_once", "BaseEventLoop.run_forever", "
 
 
 class Run:
-    """A recording of tasks.py: stacks of functions, the root first; what it and the program say.
+    """A recording of a program: stacks of functions, the root first; what it and the program say.
 
     It has so much CPU time of tasks that run already, or (whole) all that the program does.
     """
 
-    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False, path="", rate=RATE):
-        (out / "tasks.py").write_text((TARGETS / "tasks.py").read_text())
-        command = list(map(str, interpreter.command("-B", out / "tasks.py", how,
+    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False, path="", rate=RATE,
+                 program="tasks.py"):
+        (out / program).write_text((TARGETS / program).read_text())
+        command = list(map(str, interpreter.command("-B", out / program, how,
                                                     seconds if whole else 1000)))
         clock = ["-r", rate] if rate else []
         options = [*clock, "-o", out / "rec", "--split", "all", *options]

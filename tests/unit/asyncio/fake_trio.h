@@ -20,6 +20,7 @@
 struct fake_trio {
 	struct fake_homes h;
 	uint64_t set, task_type, member_type, runner;
+	uint64_t code;		/* of the function that runs tasks */
 	uint64_t of_thread;	/* keys of the dict of a thread's attributes */
 	uint32_t made;
 };
@@ -90,12 +91,33 @@ static inline uint64_t fake_local(struct fake_trio *f)
 	return at;
 }
 
+/* The function that runs tasks; `task` is its third variable. */
+#define FAKE_TRIO_LOCAL 2
+static inline uint64_t fake_trio_run(struct fake_trio *f)
+{
+	unsigned int minor = f->h.t.at.objects.minor;
+	uint64_t type = fake_named_type(&f->h.t, "function", 0);
+	uint64_t run = fake_object(&f->h.t, type, 12 * 8), at = run + f->h.t.head;
+	uint64_t name = fake_str(&f->h.t, &f->h.types, "unrolled_run");
+	uint64_t names[] = {
+		fake_str(&f->h.t, &f->h.types, "runner"), fake_str(&f->h.t, &f->h.types, "tasks"),
+		fake_str(&f->h.t, &f->h.types, "task"),
+	};
+
+	f->code = fake_object(&f->h.t, 0, 256);
+	fake_put(&f->h, f->code + f->h.t.head - 16 + py_code_layout((uint8_t)minor)->names,
+		 fake_tuple(&f->h.t, &f->h.types, names, 3));
+	fake_put(&f->h, at + (minor < 10 ? 0 : 4 * 8), f->code);
+	fake_put(&f->h, at + (minor < 10 ? 11 : 3) * 8, name);
+	return run;
+}
+
 static inline bool fake_trio_make(struct fake_trio *f, unsigned int minor, bool big_head)
 {
 	static const char *const of_task[] = { "coro", "name", "_parent_nursery", "_counter" };
 	static const char *const of_runner[] = { "clock", "tasks" };
-	static const char *const name[] = { "GLOBAL_RUN_CONTEXT" };
-	uint64_t type, local;
+	static const char *const name[] = { "GLOBAL_RUN_CONTEXT", "unrolled_run" };
+	uint64_t type, of_module[2];
 
 	memset(f, 0, sizeof(*f));
 	if (!fake_homes_make(&f->h, minor, big_head, false))
@@ -108,10 +130,11 @@ static inline bool fake_trio_make(struct fake_trio *f, unsigned int minor, bool 
 	f->runner = fake_object(&f->h.t, type, 32);
 	f->set = fake_empty_set(&f->h, 64);
 	fake_put(&f->h, f->runner + f->h.t.head + 8, f->set);
-	local = fake_local(f);
+	of_module[0] = fake_local(f);
+	of_module[1] = fake_trio_run(f);
 	fake_add(&f->h.t, f->h.modules_keys,
 		 fake_str(&f->h.t, &f->h.types, "trio._core._run"),
-		 fake_module(&f->h, name, &local, 1));
+		 fake_module(&f->h, name, of_module, 2));
 	f->h.at.library = TASKS_TRIO;
 	f->h.at.head = f->set;
 	return f->h.t.used < FAKE_BYTES;

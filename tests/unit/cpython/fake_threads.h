@@ -13,7 +13,7 @@
 #include "cpython/python_threads.h"
 
 #define FAKE_BASE 0x10000ull
-#define FAKE_BYTES 65536u
+#define FAKE_BYTES 131072u
 #define FAKE_KEYS_MAX 32u
 
 /* Where a Thread has its attributes: a dict, or values with its type's keys (3.11 on). */
