@@ -39,10 +39,8 @@ BY_TIME = {"async_gone", "async_late", "async_torn"}
 # Stacks in tasks that must have their chain: a handler's own function is the last that its task does, so on a busy
 # machine many of these tasks are gone before they are read.
 LEAST = 0.3
-# Share of the waiting time that must be below a handler. aiohttp had 99.7 to 100 %.
+# Share of the waiting time that must be below a handler. All six had 100 %.
 LEAST_WAITING = 0.98
-CUT = pytest.mark.xfail(strict=False, reason="14 to 100 % of FastAPI's waiting time is below its handler: other chains end at "
-                                             "query(), rows_of() or anyio's task, though dump has their awaiters")
 
 
 @contextlib.contextmanager
@@ -105,8 +103,7 @@ def causes(told):
             if name.startswith("async_") and n and not name.endswith(("_names", "_rest"))}
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, marks=[CUT] if "uvicorn" in p.name else [])
-                                     for p in SERVERS], ids=lambda program: program.name)
+@pytest.mark.parametrize("program", SERVERS, ids=lambda program: program.name)
 def test_requests_say_what_they_wait_for(program, place, out, oracle, capsys):
     with served(program, place(program), out) as pid:
         stacks, told = recorded(pid, out, oracle, WALL_SECONDS, "-m", "wall", "-r", 19)

@@ -16,15 +16,16 @@ static void wait_at(uint32_t first, uint32_t cnt, uint64_t time_ns, uint64_t wei
 
 	for (i = 0; i < cnt; i++)
 		frames[i] = fake_frame(&fake, first + i, 2 * ((first + i) % 60));
-	assert_int_equal(process_waiting_task(p, 7, 0, frames, cnt, false, WAITS_UNKNOWN, "", time_ns,
-					      weight), 0);
+	assert_int_equal(process_waiting_task(p, 7, 0, frames, cnt, false, WAITS_UNKNOWN, "",
+					      time_ns, weight), 0);
 }
 
 static struct event wait_for(uint8_t kind, const char *name)
 {
 	struct raw_frame frame = fake_frame(&fake, 10, 20);
 
-	assert_int_equal(process_waiting_task(p, 7, 0, &frame, 1, false, kind, name, 5000000, 1), 0);
+	assert_int_equal(process_waiting_task(p, 7, 0, &frame, 1, false, kind, name, 5000000, 1),
+			 0);
 	return kept_event(&observer.events, observer.events.cnt - 1);
 }
 
@@ -112,8 +113,8 @@ static void test_deepest(void **state)
 	begin();
 	for (i = 0; i < EVENT_MAX_FRAMES; i++)
 		frames[i] = fake_frame(&fake, 20 + i, 2 * ((20 + i) % 60));
-	assert_int_equal(process_waiting_task(p, 7, 0, frames, EVENT_MAX_FRAMES, true, WAITS_LOCK, "x",
-					      5000000, 1), 0);
+	assert_int_equal(process_waiting_task(p, 7, 0, frames, EVENT_MAX_FRAMES, true, WAITS_LOCK,
+					      "x", 5000000, 1), 0);
 	ev = kept_event(&observer.events, 0);
 	assert_int_equal(ev.nframes, EVENT_MAX_FRAMES);
 	check_name(&ev, 0, "<waiting for Lock x>");
