@@ -70,6 +70,10 @@ class ShapesRun:
 
 
 def own_functions(stack):
-    """The functions of the program's own file, of "PROCESS;tid:1;a.py:f:3;<GC>;..."."""
+    """The functions of the program's own file, of "PROCESS;tid:1;a.py:f:3;<GC>;...".
+
+    Up to 3.11 a comprehension is a function; it calls leaves, which makes their coroutines.
+    """
     frames = re.split(r"(?:^|;)tid:[^;]*;", stack)[-1].split(";")
-    return tuple(frame.split(":")[-2] for frame in frames if f"{PROGRAM}:" in frame)
+    own = (frame.split(":")[-2] for frame in frames if f"{PROGRAM}:" in frame)
+    return tuple(function for function in own if not function.endswith("<listcomp>"))
