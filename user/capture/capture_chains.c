@@ -22,7 +22,7 @@
 
 /* In each period chains may take so long. */
 #define PERIOD_NS 100000000ull
-#define CHAINS_NS (PERIOD_NS / 20)
+#define CHAINS_NS (PERIOD_NS / 5)
 /* Later the task may be awaited by others than when the sample was taken. */
 #define LATE_NS 150000000ull
 /*

@@ -179,7 +179,7 @@ static void test_a_share_of_the_time(void **state)
 	read_all(1, read);
 	assert_int_equal(read[0], CHAINS_NS / takes_ns - 1);
 	/* The reader waited for a CPU: that does not count, but for a task's usual time. */
-	takes_ns = 1000000;
+	takes_ns = 200000;
 	read_all(1, read);
 	assert_int_equal(read[0], (CHAINS_NS + 2 * TASK_NS - 1) / (2 * TASK_NS));
 	capture_chains_source.free(&s);
