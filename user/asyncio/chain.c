@@ -67,21 +67,45 @@ static uint64_t word_at(const uint8_t *bytes, size_t off)
 }
 
 /*
- * Compare what is left of a name, a str or int: not its reference count, and what a str notes when
- * it is used: its hash (a word in which an int has digits), whether it is interned.
+ * Where the bytes begin and end that tell a name from another one, of RAW_TASK_NAME bytes: the text
+ * of a str, or the digits of an int, whose size is the word before them. What is behind the object
+ * belongs to others.
  */
-static bool is_same_name(const struct chain *c, const uint8_t *now)
+static void name_text(const struct chain *c, const uint8_t *obj, bool is_str, size_t *from,
+		      size_t *end)
+{
+	const struct py_object_layout *o = &c->r.at->objects;
+	uint64_t length = word_at(obj, o->str_length), bytes;
+	uint32_t state, kind;
+
+	memcpy(&state, obj + o->str_state, sizeof(state));
+	kind = (state & o->str_kind_mask) >> o->str_kind_shift;
+	*from = o->str_length + 8u;
+	bytes = 8;		/* two digits: no program has made so many tasks that it has more */
+	if (is_str) {
+		*from = state & o->str_ascii_bit ? o->str_ascii_data : o->str_compact_data;
+		bytes = length < RAW_TASK_NAME ? length * kind : RAW_TASK_NAME;
+	}
+	*end = bytes < RAW_TASK_NAME - *from ? *from + bytes : RAW_TASK_NAME;
+}
+
+/*
+ * Compare what is left of a name, a str or int: not its reference count, nor what a str notes when
+ * it is used: its hash, whether it is interned, its UTF-8.
+ */
+static bool is_same_name(const struct chain *c, const uint8_t *now, bool is_str)
 {
 	const struct py_object_layout *o = &c->r.at->objects;
 	const uint8_t *then = c->q->name_bytes;
-	uint16_t head = c->r.walk.head, hash = o->str_length + 8, data = o->str_ascii_data;
+	uint16_t head = c->r.walk.head;
+	size_t from, end;
 
-	if (data + 8u > RAW_TASK_NAME || hash + 8u > RAW_TASK_NAME || head < 8)
+	if (o->str_compact_data + 8u > RAW_TASK_NAME || o->str_state + 4u > RAW_TASK_NAME ||
+	    o->str_ascii_data > o->str_compact_data || head < 8)
 		return false;
+	name_text(c, now, is_str, &from, &end);
 	return !memcmp(then + head - 8, now + head - 8, 16) &&
-	       (word_at(then, hash) == word_at(now, hash) ||
-		word_at(then, hash) == UINT64_MAX) &&
-	       !memcmp(then + data, now + data, RAW_TASK_NAME - data);
+	       !memcmp(then + from, now + from, end - from);
 }
 
 /*
@@ -92,11 +116,13 @@ static bool read_name(struct chain *c)
 {
 	struct raw_async *raw = &c->out->raw;
 	size_t len = object_first_read(c->q->name, RAW_TASK_NAME, RAW_ASYNC_NAME);
+	bool is_str = !py_expect(&c->r.walk, c->q->name, PY_IS_STR);
 
 	raw->name_at.len = 0;
-	if (py_get(&c->r.walk, c->q->name, raw->name, len) || !is_same_name(c, raw->name))
+	if (py_get(&c->r.walk, c->q->name, raw->name, len) ||
+	    !is_same_name(c, raw->name, is_str))
 		return false;
-	if (!py_expect(&c->r.walk, c->q->name, PY_IS_STR))
+	if (is_str)
 		raw->name_at = (struct raw_piece){ .addr = c->q->name, .len = (uint32_t)len };
 	return true;
 }
