@@ -185,6 +185,19 @@ void utf8_copy(char *out, size_t size, const char *s, size_t len)
 	out[len] = '\0';
 }
 
+void utf8_repair(char *text, size_t size)
+{
+	size_t len = strnlen(text, size - 1), i, n;
+	uint32_t cp;
+
+	text[len] = '\0';
+	for (i = 0; i < len; i += n ? n : 1) {
+		n = utf8_char(text + i, len - i, &cp);
+		if (!n)
+			text[i] = '?';
+	}
+}
+
 bool utf8_printable(uint32_t cp)
 {
 	/*

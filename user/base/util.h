@@ -64,6 +64,8 @@ size_t utf8_char(const char *s, size_t len, uint32_t *cp);
 size_t utf8_cut(const char *s, size_t len, size_t max);
 /* Copies as many whole characters as fit, and a NUL. */
 void utf8_copy(char *out, size_t size, const char *s, size_t len);
+/* Terminates the text in a buffer of size bytes, and replaces bytes that are not UTF-8 by '?'. */
+void utf8_repair(char *text, size_t size);
 
 /*
  * Returns true if the character may be printed on a terminal: no control character, no

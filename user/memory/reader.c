@@ -363,7 +363,7 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	if (copy.cnt > PYTHON_THREADS_MAX)
 		return -EBADMSG;
 	for (i = 0; i < copy.cnt; i++)
-		copy.list[i].name[PYTHON_THREAD_BYTES - 1] = '\0';
+		utf8_repair(copy.list[i].name, sizeof(copy.list[i].name));
 	*out = &copy;
 	return 0;
 }

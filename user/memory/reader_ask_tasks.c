@@ -25,16 +25,11 @@ static int ask(enum reader_function f, pid_t tgid, bool hurry, const void *quest
 	return reader_call(f, tgid, hurry);
 }
 
-/* What of a text of `bytes` bytes is valid. */
+/* What is no UTF-8 in a text is replaced. */
 static void make_valid(char *text, size_t bytes)
 {
-	char copy[TASK_NAME_BYTES];
-
-	memcpy(copy, text, bytes);
-	utf8_copy(text, bytes, copy, strnlen(copy, bytes - 1));
+	utf8_repair(text, bytes);
 }
-_Static_assert(TASK_NAME_BYTES >= WAITS_NAME_BYTES, "make_valid() has room");
-_Static_assert(TASK_NAME_BYTES >= AWAITERS_NAME_BYTES, "make_valid() has room");
 
 int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out)

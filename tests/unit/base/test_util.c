@@ -86,6 +86,31 @@ static void test_cut(void **state)
 	assert_int_equal(utf8_cut("\x80\x80", 2, 1), 0);
 }
 
+/* Bytes that are not UTF-8: single, surrogates, beyond Unicode, overlong, cut short. */
+static void test_repair(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{ "a\xff\xfez", "a??z" }, { "\xed\xa0\x80", "???" }, { "\xf4\x90\x80\x80", "????" },
+		{ "\xc0\x80", "??" }, { "\x80\xc3\xa9", "?\xc3\xa9" }, { "caf\xc3", "caf?" },
+		{ "\xe2\x82\xac\x1b", "\xe2\x82\xac\x1b" }, { "", "" },
+		{ "1234567\xc3\xa9", "1234567?" },
+	};
+	char text[9];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memset(text, 'x', sizeof(text));
+		memcpy(text, cases[i].text, strnlen(cases[i].text, sizeof(text) - 1) + 1);
+		utf8_repair(text, sizeof(text));
+		assert_string_equal(text, cases[i].want);
+	}
+	text[0] = '\xc3';
+	utf8_repair(text, 1);
+	assert_string_equal(text, "");
+}
+
 static void test_escape(void **state)
 {
 	char tiny[6];
@@ -173,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_varint),	  cmocka_unit_test(test_varint_too_big),
 		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_repair),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
