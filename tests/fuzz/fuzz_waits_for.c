@@ -18,6 +18,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct fake_waits f;
 
+/* As wrap_future() makes it: one of Python, whose iterator is a coroutine, or one of C. */
+static void add_future(const char *function)
+{
+	bool pure = !strcmp(function, "__await__");
+	uint64_t callback = fake_waits_callback(&f, "/asyncio/futures.py", "_call_check_cancel",
+						"source_loop", f.nothing);
+
+	f.obj = fake_waits_future(&f, callback, pure);
+	f.task.future = pure ? 0 : f.obj;
+}
+
 static void build(uint8_t how, uint8_t what)
 {
 	static const struct {
@@ -29,6 +40,8 @@ static void build(uint8_t how, uint8_t what)
 		{ "/asyncio/queues.py", "get", "Queue", false },
 		{ "/asyncio/streams.py", "_wait_for_data", "StreamReader", false },
 		{ "/asyncio/selector_events.py", "sock_recv", "_socket.socket", true },
+		{ "/asyncio/futures.py", "__await__", "Future", false },
+		{ "/asyncio/base_events.py", "getaddrinfo", "Future", false },
 	};
 	static const char *const names[3] = { "self", "b", "c" };
 	uint64_t values[3] = { 0 }, transport;
@@ -40,6 +53,8 @@ static void build(uint8_t how, uint8_t what)
 	if (!strcmp(rows[row].class, "StreamReader"))
 		f.obj = fake_instance(&f.t, &f.types, "StreamReader", "_transport", transport,
 				      NULL, 0);
+	if (!strcmp(rows[row].class, "Future"))
+		add_future(rows[row].function);
 	if (where < 3)
 		values[where] = f.obj;
 	else if (where == 3)

@@ -82,6 +82,7 @@ static enum task_type type_by_name(struct task_reader *r, uint64_t type)
 		{ "async_generator_athrow", TASK_TYPE_STEP },
 		{ "coroutine_wrapper", TASK_TYPE_WRAPPER },
 		{ "anext_awaitable", TASK_TYPE_WRAPPER },
+		{ "_asyncio.FutureIter", TASK_TYPE_FUTURE },
 	};
 	char name[TYPE_NAME_BYTES] = "";
 	uint64_t at;
@@ -272,9 +273,12 @@ void task_coros_read(struct task_reader *r, struct task_read *t, uint64_t obj)
 	uint32_t wraps = 0;
 
 	t->awaits = obj;
+	t->future = 0;
 	while (obj && need) {
 		n = read_object(r, obj, head_bytes(r) + 8, b);
 		what = n ? take_object(r, t, &obj, b) : TASK_TYPE_OTHER;
+		if (what == TASK_TYPE_FUTURE)
+			memcpy(&t->future, b + head_bytes(r), 8);
 		if (!may_follow(t, what, step, wraps))
 			return;
 		step = what == TASK_TYPE_STEP;

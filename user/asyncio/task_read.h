@@ -7,6 +7,7 @@
 
 #include "asyncio/coroutine.h"
 #include "asyncio/section.h"
+#include "cpython/callable.h"
 #include "cpython/frames.h"
 #include "asyncio/tasks.h"
 
@@ -32,6 +33,7 @@ enum task_type {
 	TASK_TYPE_ASYNC_GEN,
 	TASK_TYPE_STEP,		/* step of an asynchronous generator: async_generator_asend */
 	TASK_TYPE_WRAPPER,	/* coro.__await__(), anext(): what it wraps is its first member */
+	TASK_TYPE_FUTURE,	/* iterator of a future that C made, which is its first member */
 };
 
 #define TASK_CODES 64		/* a power of two */
@@ -62,6 +64,7 @@ struct task_reader {
 		char name[WAITS_NAME_BYTES];
 	} names[TASK_CODES];
 	uint64_t cell_type;
+	struct py_callable_types callables;
 };
 
 /* The fields of a task that are needed here. */
@@ -85,6 +88,7 @@ struct task_read {
 	struct coro_state coros[TASK_FRAMES_MAX];
 	uint32_t coro_cnt;
 	uint64_t awaits;	/* what the last of them awaits; 0: unknown */
+	uint64_t future;	/* the future that this is, if C made it; else 0 */
 };
 
 int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len);

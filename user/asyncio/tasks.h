@@ -55,6 +55,7 @@ enum waits_for_kind {
 	WAITS_QUEUE_GET, WAITS_QUEUE_PUT, WAITS_QUEUE_JOIN,
 	WAITS_SOCKET,
 	WAITS_PROCESS, WAITS_EXECUTOR,
+	WAITS_FUTURE,			/* of concurrent.futures */
 	WAITS_KINDS,
 };
 

@@ -3,9 +3,10 @@
  * waits_for.c - see waits_for.h.
  *
  * Functions and their arguments: Lib/asyncio/locks.py, queues.py, streams.py, selector_events.py,
- * base_subprocess.py, subprocess.py, tasks.py at v3.8.0 ... v3.15.0; sock_fd is the first member of
- * PySocketSockObject (Modules/socketmodule.h). The globals of a frame: Include/frameobject.h (up to
- * 3.10), Include/internal/pycore_frame.h.
+ * base_subprocess.py, subprocess.py, tasks.py, futures.py at v3.8.0 ... v3.15.0; sock_fd is the
+ * first member of PySocketSockObject (Modules/socketmodule.h), fut_callback0 the second one of
+ * FutureObj (Modules/_asynciomodule.c). The globals of a frame: Include/frameobject.h (up to 3.10),
+ * Include/internal/pycore_frame.h.
  */
 #include "asyncio/waits_for.h"
 
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "cpython/attributes.h"
+#include "cpython/callable.h"
 
 #define FOLDER "asyncio/"
 #define FILE_BYTES 64		/* of the end of a file's name */
@@ -22,8 +24,11 @@
 #define SLOTS_READ 64		/* variables of the caller that are searched */
 #define FRAMES_OUT 4		/* callers that are asked for a name */
 
-/* Where the object is: the first argument, or the second one of a loop's method. */
-enum { SELF, SECOND };
+/*
+ * Where the object is: the first argument, or the second one of a loop's method. CALLBACK: it is no
+ * coroutine, but what a future calls.
+ */
+enum { SELF, SECOND, CALLBACK };
 
 static const struct place {
 	const char *file, *function;
@@ -54,6 +59,9 @@ static const struct place {
 	{ "base_subprocess.py", "_wait", NULL, WAITS_PROCESS, SELF },
 	{ "subprocess.py", "wait", NULL, WAITS_PROCESS, SELF },
 	{ "threads.py", "to_thread", NULL, WAITS_EXECUTOR, SELF },
+	/* a Python Future's; what wrap_future(), and so run_in_executor(), adds to a future */
+	{ "futures.py", "__await__", NULL, WAITS_FUTURE, SELF },
+	{ "futures.py", "_call_check_cancel", NULL, WAITS_FUTURE, CALLBACK },
 };
 
 const char *waits_for_word(uint8_t kind)
@@ -65,6 +73,7 @@ const char *waits_for_word(uint8_t kind)
 		[WAITS_QUEUE_GET] = "Queue", [WAITS_QUEUE_PUT] = "room in Queue",
 		[WAITS_QUEUE_JOIN] = "the end of Queue", [WAITS_SOCKET] = "a socket",
 		[WAITS_PROCESS] = "a process", [WAITS_EXECUTOR] = "a function in a thread",
+		[WAITS_FUTURE] = "a concurrent.futures.Future",
 	};
 
 	return kind < WAITS_KINDS && words[kind] ? words[kind] : "";
@@ -232,6 +241,53 @@ static int32_t descriptor_of(struct search *s, uint64_t obj)
 	    py_attribute(s->w, transport, "_sock_fd", &value))
 		return -1;
 	return int_of(s->w, value);
+}
+
+/* ---- a future that stands for one of concurrent.futures ---- */
+
+static uint64_t callback_of_c(struct search *s, uint64_t future)
+{
+	uint64_t callback;
+
+	return future && !py_pointer(s->w, future + s->w->head + 8, &callback) ? callback : 0;
+}
+
+/* The first one of its list of tuples (callback, context). */
+static uint64_t callback_of_python(struct search *s, uint64_t future)
+{
+	uint64_t list, words[2], tuple, callback;	/* ob_size, ob_item */
+
+	return !py_attribute(s->w, future, "_callbacks", &list) &&
+	       !py_expect(s->w, list, PY_IS_LIST) &&
+	       !py_get(s->w, list + s->w->head, words, sizeof(words)) && words[0] &&
+	       !py_pointer(s->w, words[1], &tuple) && !py_expect(s->w, tuple, PY_IS_TUPLE) &&
+	       !py_tuple_item(s->w, tuple, 0, &callback) ? callback : 0;
+}
+
+/* The first callback is _chain_future()'s; source_loop is None if the source is of no loop. */
+static bool is_wrapped(struct search *s, uint64_t callback)
+{
+	struct py_callable c;
+	uint64_t loop;
+	uint8_t place;
+	bool ours;
+
+	if (!callback || py_callable_read(s->w, &s->r->callables, callback, &c) ||
+	    c.kind != PY_CALL_FUNCTION || !c.code)
+		return false;
+	place = place_of(s, c.code, &ours);
+	return place < ARRAY_SIZE(places) && places[place].argument == CALLBACK &&
+	       !py_callable_cell(s->w, &c, "source_loop", &loop) && loop &&
+	       py_type_named(s->w, loop, "NoneType");
+}
+
+static void take_future(struct search *s, const struct task_read *t)
+{
+	uint64_t callback = s->out->kind == WAITS_FUTURE ? callback_of_python(s, s->out->obj) :
+							   callback_of_c(s, t->future);
+
+	s->out->kind = is_wrapped(s, callback) ? WAITS_FUTURE : WAITS_UNKNOWN;
+	s->out->obj = 0;
 }
 
 /* ---- who has it ---- */
@@ -406,6 +462,8 @@ void waits_for_read(struct task_reader *r, const struct task_read *t, struct tas
 		if (place < ARRAY_SIZE(places))
 			take_place(&s, &(struct py_frame){ c->frame, c->code }, place);
 	}
+	if (out->kind == WAITS_UNKNOWN || out->kind == WAITS_FUTURE)
+		take_future(&s, t);
 	if (out->kind == WAITS_SOCKET)
 		out->fd = descriptor_of(&s, out->obj);
 	else if (out->obj && out->kind != WAITS_PROCESS)

@@ -2,9 +2,11 @@
 /*
  * waits_for.h - what a suspended task waits for at the end of its coroutines, on 3.8 and later:
  * asyncio.sleep(), a lock, semaphore, condition, event, barrier or queue, with the variable or
- * attribute of the caller that has it ("self.jobs"), a socket with its descriptor, a subprocess.
+ * attribute of the caller that has it ("self.jobs"), a socket with its descriptor, a subprocess, a
+ * future of concurrent.futures.
  *
- * It is told by asyncio's own coroutines: the outermost of those at the chain's inner end.
+ * It is told by asyncio's own coroutines: the outermost of those at the chain's inner end. A future
+ * of concurrent.futures is told by the callback of the asyncio future that stands for it.
  */
 #ifndef TACHBPF_ASYNCIO_WAITS_FOR_H
 #define TACHBPF_ASYNCIO_WAITS_FOR_H

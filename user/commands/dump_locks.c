@@ -387,7 +387,7 @@ void dump_json_waits_for(struct json *j, const struct task *t)
 		[WAITS_BARRIER] = "barrier", [WAITS_QUEUE_GET] = "queue_get",
 		[WAITS_QUEUE_PUT] = "queue_put", [WAITS_QUEUE_JOIN] = "queue_join",
 		[WAITS_SOCKET] = "socket", [WAITS_PROCESS] = "process",
-		[WAITS_EXECUTOR] = "executor",
+		[WAITS_EXECUTOR] = "executor", [WAITS_FUTURE] = "concurrent_future",
 	};
 	char addr[24];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * callable.h - what an object that can be called is: its kind, its qualified name, what it is bound
- * to, and the variables of its closure. CPython 3.8 to 3.13.
+ * to, and the variables of its closure. CPython 3.8 to 3.13; functions and closures also of 3.14+.
  *
  * The memory is hostile and may change while it is read: what is found only identifies the object,
  * and the caller checks whatever it leads to.

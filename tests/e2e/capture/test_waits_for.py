@@ -65,6 +65,16 @@ def test_dump_says_which_socket(asyncs, scratch):
         assert f"waits for a socket (descriptor {fd}, {peer})" in text
 
 
+def test_dump_says_which_futures(asyncs, scratch):
+    """Those that stand for one of concurrent.futures: of a pool, of a coroutine in another loop, of nobody."""
+    with target_of(asyncs, scratch) as target:
+        truth = json.loads(target.truth_path.read_text(encoding="utf-8"))["waits"]
+        text, process = good("dump", target.pid), json.loads(good("dump", target.pid, "--json"))["processes"][0]
+    kinds = [task["waits_for"]["kind"] for task in process["tasks"] if task["waits_for"]]
+    futures = list(truth.values()).count("a concurrent.futures.Future")
+    assert kinds.count("concurrent_future") == text.count(", waits for a concurrent.futures.Future\n") == futures > 0
+
+
 def test_a_recording_says_what_for(asyncs, scratch, out):
     compare(asyncs, scratch, out)
 

@@ -3,6 +3,7 @@
 
 Writes {function: what it waits for} for the functions in WAITS, then says "ready". With "pure" asyncio has no C module.
 """
+import concurrent.futures
 import json
 import socket
 import sys
@@ -14,6 +15,7 @@ if "pure" in sys.argv:
 import asyncio  # noqa: E402
 
 LONG = 100000
+CONCURRENT = "a concurrent.futures.Future"
 WAITS = {
     "get": "Queue self.jobs", "put": "room in Queue self.full", "join": "the end of Queue self.full",
     "want": "Lock self.lock", "want_sub": "Lock self.special", "want_sem": "Semaphore self.sem",
@@ -21,11 +23,14 @@ WAITS = {
     "timed": "Queue timed", "local": "Event gate", "inner": "Queue shared", "glob": "Queue EVERYONES",
     "read": "a socket 127.0.0.1:{port}", "receive": "a socket 127.0.0.1:{port}", "served": "a socket 127.0.0.1",
     "want_of": "Lock app.lock", "child": "a process", "hold": "", "cls": "Event self.of_class",
-    "future": "",
+    "future": "", "called": "", "executor": CONCURRENT, "wrapped": CONCURRENT, "elsewhere": CONCURRENT, "beyond": "", "pooled": CONCURRENT,
+    "resolved": CONCURRENT, "shielded": "", "gathered": "", "waited": "",
+    "limited": CONCURRENT if sys.version_info >= (3, 12) else "",
 }
 if hasattr(asyncio, "to_thread"):
     WAITS["threaded"] = "a function in a thread"
 EVERYONES = None
+POOL = concurrent.futures.ThreadPoolExecutor(1)
 
 
 class Special(asyncio.Lock):
@@ -116,6 +121,50 @@ class App:
     async def future(self):
         await asyncio.get_event_loop().create_future()
 
+    async def called(self):
+        def _call_check_cancel(destination):
+            pass
+        future = asyncio.get_event_loop().create_future()
+        future.add_done_callback(_call_check_cancel)
+        await future
+
+    async def executor(self):
+        await asyncio.get_event_loop().run_in_executor(None, threading.Event().wait)
+
+    async def pooled(self):
+        future = asyncio.get_event_loop().run_in_executor(POOL, threading.Event().wait)
+        future.add_done_callback(print)
+        await future
+
+    async def wrapped(self):
+        await asyncio.wrap_future(concurrent.futures.Future())
+
+    async def elsewhere(self):
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, daemon=True).start()
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.beyond(), loop))
+
+    async def beyond(self):
+        await asyncio.sleep(LONG)
+
+    async def resolved(self):
+        # asyncio's own coroutine awaits a future of the pool, whose only thread is busy.
+        loop = asyncio.get_event_loop()
+        loop.set_default_executor(POOL)
+        await loop.getaddrinfo("localhost", 80)
+
+    async def gathered(self):
+        await asyncio.gather(asyncio.wrap_future(concurrent.futures.Future()))
+
+    async def waited(self):
+        await asyncio.wait([asyncio.wrap_future(concurrent.futures.Future())])
+
+    async def limited(self):
+        await asyncio.wait_for(asyncio.wrap_future(concurrent.futures.Future()), LONG)
+
+    async def shielded(self):
+        await asyncio.shield(asyncio.wrap_future(concurrent.futures.Future()))
+
 
 async def want_of(app):
     await app.lock.acquire()
@@ -131,7 +180,7 @@ async def main(truth):
     app = App()
     server = await asyncio.start_server(served, "127.0.0.1", 0)
     app.port = server.sockets[0].getsockname()[1]
-    names = ["hold"] + [name for name in WAITS if name not in ("hold", "inner", "served", "want_of")] + ["cell"]
+    names = ["hold"] + [name for name in WAITS if name not in ("hold", "inner", "served", "want_of", "beyond")] + ["cell"]
     tasks = [asyncio.ensure_future(getattr(app, name)()) for name in names]
     tasks.append(asyncio.ensure_future(want_of(app)))
     while not (hasattr(app, "writer") and hasattr(app, "raw") and hasattr(app, "process")):

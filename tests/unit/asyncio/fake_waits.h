@@ -85,6 +85,44 @@ static inline void fake_waits_make(struct fake_waits *f, unsigned int minor, boo
 	memcpy(&f->type, f->t.mem + (f->obj + f->t.head - 8 - FAKE_BASE), 8);
 }
 
+/* A function with one variable in its closure, as a callback of _chain_future() has source_loop. */
+static inline uint64_t fake_waits_callback(struct fake_waits *f, const char *file,
+					   const char *function, const char *variable,
+					   uint64_t value)
+{
+	const struct py_code_layout *row = py_code_layout(f->t.at.objects.minor);
+	unsigned int minor = f->t.at.objects.minor;
+	uint64_t func = fake_object(&f->t, fake_named_type(&f->t, "function", 0), 12 * 8);
+	uint64_t code = fake_object(&f->t, 0, 256), words = func + f->t.head;
+	uint64_t name = fake_str(&f->t, &f->types, variable);
+	uint64_t cell = fake_object(&f->t, f->types.cell, 8);
+
+	fake_poke(&f->t, cell + f->t.head, value, 8);
+	fake_poke(&f->t, code + (minor < 11 ? row->third : row->names) + f->t.head - 16,
+		  fake_tuple(&f->t, &f->types, &name, 1), 8);
+	fake_poke(&f->t, code + FAKE_CO_FILE, fake_str(&f->t, &f->types, file), 8);
+	fake_poke(&f->t, code + FAKE_CO_NAME, fake_str(&f->t, &f->types, function), 8);
+	fake_poke(&f->t, words + (minor < 10 ? 0 : 32), code, 8);
+	fake_poke(&f->t, words + (minor < 10 ? 32 : 56),
+		  fake_tuple(&f->t, &f->types, &cell, 1), 8);
+	return func;
+}
+
+/* A future with this first callback: by C, or by Python. */
+static inline uint64_t fake_waits_future(struct fake_waits *f, uint64_t callback, bool pure)
+{
+	uint64_t pair[2] = { callback, f->nothing }, tuple, future;
+
+	if (pure) {
+		tuple = fake_tuple(&f->t, &f->types, pair, 2);
+		return fake_instance(&f->t, &f->types, "Future", "_callbacks",
+				     fake_list(&f->t, &f->types, &tuple, callback != 0), NULL, 0);
+	}
+	future = fake_object(&f->t, f->types.thing, 64);
+	fake_poke(&f->t, future + f->t.head + 8, callback, 8);
+	return future;
+}
+
 static inline void fake_waits_begin(struct fake_waits *f, uint32_t reads)
 {
 	memset(&f->reader, 0, sizeof(f->reader));

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "asyncio/task_read.h"
+#include "base/util.h"
 #include "tests/unit/asyncio/fake_tasks.h"
 
 static struct fake_tasks f;
@@ -33,6 +34,32 @@ static uint64_t two_coros(uint64_t outer_code, uint64_t inner_code)
 	uint64_t inner = fake_coro(&f, FAKE_CORO, inner_code, 20, future);
 
 	return fake_coro(&f, FAKE_CORO, outer_code, 10, inner);
+}
+
+/* The future that the innermost coroutine awaits, if C made it: by its iterator. */
+static void test_awaited_future(void **state)
+{
+	static const char *const types[] = { "_asyncio.FutureIter", "_asyncio.FutureIters", "F" };
+	uint64_t code, object;
+	unsigned int minor;
+	size_t i;
+
+	for (minor = 14; minor <= 15; minor++) {
+		make(minor);
+		code = fake_code(&f, "work");
+		for (i = 0; i < ARRAY_SIZE(types); i++) {
+			struct task_row row = { 0 };
+			struct task_read t = { .row = &row, .future = 1 };
+			struct task_reader r = { .at = &f.at };
+
+			py_walk_init(&r.walk, &f.target, &f.at.objects, 1000);
+			object = fake_object(&f, fake_type(&f, types[i], 0), 64);
+			fake_word(&f, object + r.walk.head, 0x1230);
+			task_coros_read(&r, &t, fake_coro(&f, FAKE_CORO, code, 10, object));
+			assert_true(t.coro_cnt == 1 && t.awaits == object);
+			assert_int_equal(t.future, i ? 0 : 0x1230);
+		}
+	}
 }
 
 static void test_lists(void **state)
@@ -404,6 +431,7 @@ static void test_unreadable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_awaited_future),
 		cmocka_unit_test(test_lists), cmocka_unit_test(test_endless_lists),
 		cmocka_unit_test(test_names), cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_frames_of_one), cmocka_unit_test(test_async_generator),

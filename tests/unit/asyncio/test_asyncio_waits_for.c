@@ -14,6 +14,7 @@
 		for (unsigned int big = 0; big < 2; big++)
 #define LOCKS "/usr/lib/python3/asyncio/locks.py"
 #define QUEUES "/usr/lib/python3/asyncio/queues.py"
+#define FUTURES "/usr/lib/python3/asyncio/futures.py"
 #define APP "/srv/app.py"
 #define READS 10000
 
@@ -279,6 +280,132 @@ static void test_socket(void **state)
 	}
 }
 
+/* ---- futures ---- */
+
+/* The caller awaits a future with this first callback. */
+static void await_future(uint64_t callback, bool pure)
+{
+	uint64_t future = fake_waits_future(&f, callback, pure);
+
+	if (pure)
+		fake_waits_inside(&f, FUTURES, "__await__", future, false);
+	else
+		f.task.future = future;
+}
+
+static uint64_t of_wrap_future(void)
+{
+	return fake_waits_callback(&f, FUTURES, "_call_check_cancel", "source_loop", f.nothing);
+}
+
+static void assert_future(bool is_concurrent)
+{
+	assert_int_equal(got.kind, is_concurrent ? WAITS_FUTURE : WAITS_UNKNOWN);
+	assert_string_equal(waits_for_word(got.kind),
+			    is_concurrent ? "a concurrent.futures.Future" : "");
+	assert_true(!got.obj && got.fd == -1 && !got.name[0]);
+}
+
+static void test_wrapped_future(void **state)
+{
+	EACH_BUILD(minor, big) {
+		for (int pure = 0; pure < 2; pure++) {
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(0);
+			await_future(of_wrap_future(), pure);
+			ask();
+			assert_future(true);
+			/* a coroutine of asyncio that calls run_in_executor() */
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(0);
+			fake_waits_inside(&f, "/lib/asyncio/base_events.py", "getaddrinfo", f.obj,
+					  false);
+			await_future(of_wrap_future(), pure);
+			ask();
+			assert_future(true);
+		}
+	}
+}
+
+/* Futures whose first callback is another one, or none, or stands for an asyncio future. */
+static void test_other_futures(void **state)
+{
+	static const char *const functions[][3] = {
+		{ FUTURES, "_call_set_state", "source_loop" },
+		{ "/srv/futures.py", "_call_check_cancel", "source_loop" },
+		{ LOCKS, "_call_check_cancel", "source_loop" },
+		{ FUTURES, "_call_check_cancel", "dest_loop" },
+		{ FUTURES, "__await__", "source_loop" },
+	};
+
+	EACH_BUILD(minor, big) {
+		for (size_t i = 0; i < 2 * (ARRAY_SIZE(functions) + 4); i++) {
+			uint64_t callback = 0;
+			size_t which = i / 2;
+
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(0);
+			if (which < ARRAY_SIZE(functions))
+				callback = fake_waits_callback(&f, functions[which][0],
+							       functions[which][1],
+							       functions[which][2], f.nothing);
+			else if (which < ARRAY_SIZE(functions) + 2)	/* a loop, or nothing yet */
+				callback = fake_waits_callback(
+					&f, FUTURES, "_call_check_cancel", "source_loop",
+					which == ARRAY_SIZE(functions) ? f.obj : 0);
+			else if (which == ARRAY_SIZE(functions) + 2)	/* no function */
+				callback = f.obj;
+			await_future(callback, i % 2);
+			ask();
+			assert_future(false);
+		}
+	}
+}
+
+/* What a coroutine of asyncio waits for is said by itself. */
+static void test_futures_of_asyncio(void **state)
+{
+	EACH_BUILD(minor, big) {
+		for (int pure = 0; pure < 2; pure++) {
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(0);
+			fake_waits_inside(&f, LOCKS, "acquire", f.obj, false);
+			await_future(0, pure);
+			ask();
+			assert_int_equal(got.kind, WAITS_LOCK);
+			assert_string_equal(got.name, "a");
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(0);
+			fake_waits_inside(&f, "/lib/asyncio/threads.py", "to_thread", f.obj, false);
+			await_future(of_wrap_future(), pure);
+			ask();
+			assert_int_equal(got.kind, WAITS_EXECUTOR);
+		}
+	}
+}
+
+/* A Python Future without a list, with items that are no tuples, or with an empty one. */
+static void test_no_callbacks(void **state)
+{
+	EACH_BUILD(minor, big) {
+		for (int i = 0; i < 3; i++) {
+			uint64_t list;
+
+			fake_waits_make(&f, minor, big, "Lock");
+			list = i == 0 ? f.nothing :
+			       i == 1 ? fake_list(&f.t, &f.types, &f.obj, 1) :
+			       fake_list(&f.t, &f.types, &(uint64_t){
+						fake_tuple(&f.t, &f.types, NULL, 0) }, 1);
+			caller(0);
+			fake_waits_inside(&f, FUTURES, "__await__",
+					  fake_instance(&f.t, &f.types, "Future", "_callbacks",
+							list, NULL, 0), false);
+			ask();
+			assert_future(false);
+		}
+	}
+}
+
 /* A task that has not begun, or whose coroutines are not Python's. */
 static void test_no_frames(void **state)
 {
@@ -328,6 +455,45 @@ static void test_unreadable(void **state)
 	}
 }
 
+static void test_unreadable_future(void **state)
+{
+	uint32_t reads, i;
+
+	for (int pure = 0; pure < 2; pure++) {
+		fake_waits_make(&f, 12, false, "Lock");
+		caller(1);
+		await_future(of_wrap_future(), pure);
+		f.t.reads = 0;
+		ask();
+		reads = f.t.reads;
+		assert_in_range(reads, 1, 60);
+		for (i = 1; i <= reads; i++) {
+			f.t.reads = 0;
+			f.t.fail_at = i;
+			ask();
+			assert_future(got.kind == WAITS_FUTURE);
+		}
+	}
+}
+
+/* A future that nobody knows costs few reads once its callback's kind and code are known. */
+static void test_reads_of_futures(void **state)
+{
+	EACH_BUILD(minor, big) {
+		for (int wrapped = 0; wrapped < 2; wrapped++) {
+			fake_waits_make(&f, minor, big, "Lock");
+			caller(1);
+			await_future(wrapped ? of_wrap_future() :
+				     fake_waits_callback(&f, APP, "done", "x", f.nothing), false);
+			ask();
+			f.t.reads = 0;
+			waits_for_read(&f.reader, &f.task, &got);
+			assert_future(wrapped);
+			assert_in_range(f.t.reads, 1, wrapped ? 16 : 6);
+		}
+	}
+}
+
 /* The second task that waits for the same costs few reads. */
 static void test_what_is_remembered(void **state)
 {
@@ -370,6 +536,9 @@ int main(void)
 		cmocka_unit_test(test_sleep), cmocka_unit_test(test_stream),
 		cmocka_unit_test(test_descriptors_that_are_none), cmocka_unit_test(test_marked_int),
 		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_wrapped_future), cmocka_unit_test(test_other_futures),
+		cmocka_unit_test(test_futures_of_asyncio), cmocka_unit_test(test_no_callbacks),
+		cmocka_unit_test(test_unreadable_future), cmocka_unit_test(test_reads_of_futures),
 		cmocka_unit_test(test_no_frames), cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_what_is_remembered),
 		cmocka_unit_test(test_two_names),

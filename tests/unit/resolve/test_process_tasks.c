@@ -79,6 +79,7 @@ static void test_what_for(void **state)
 	check_wait(WAITS_LOCK, "self.lock", "<waiting for Lock self.lock>");
 	check_wait(WAITS_QUEUE_PUT, "", "<waiting for room in Queue>");
 	check_wait(WAITS_SOCKET, "", "<waiting for a socket>");
+	check_wait(WAITS_FUTURE, "", "<waiting for a concurrent.futures.Future>");
 	check_wait(WAITS_EVENT, "a\n;b", "<waiting for Event a\\x0a;b>");
 	ev = wait_for(WAITS_SLEEP, "");
 	check_stack(&ev, 1, 10);
