@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Debian's Prometheus answers each panel of the dashboard, on an agent with all modes."""
+"""Debian's Prometheus answers each panel of the dashboard, on an agent with all modes and --async."""
 import math
 import re
 import time
@@ -65,7 +65,7 @@ def watched(rig, sink, tool, directories):
     """(agent, target, Prometheus): no process is there at first, and then one."""
     tool("prometheus", "prometheus")
     (rig.out / "shop.py").write_text(SHOP)
-    agent = rig.start("--rate", 199, "--modes", "cpu,gil,offcpu,exception,memory", "--memory-interval", "1s",
+    agent = rig.start("--rate", 199, "--modes", "cpu,gil,offcpu,exception,memory", "--async", "--memory-interval", "1s",
                       "--otlp-endpoint", sink.url)
     target = rig.target("shop.py", env={"OTEL_RESOURCE_ATTRIBUTES": ",".join(f"{k}={v}" for k, v in RESOURCE.items())})
     with Prometheus(directories("prometheus"), f"127.0.0.1:{agent.port}") as server:
