@@ -17,6 +17,9 @@
 #include "internal/pycore_frame.h"
 #include "internal/pycore_interp.h"
 #include "internal/pycore_runtime.h"
+#if PY_VERSION_HEX >= 0x030d0000 && PY_VERSION_HEX < 0x030e0000
+#include "internal/pycore_tstate.h"
+#endif
 
 #define PRINT(name, value)  printf("%s %lld\n", name, (long long)(value))
 #define OFF(name, type, f)  PRINT(name, offsetof(type, f))
@@ -45,6 +48,9 @@ static void thread_state(void)
 	TS("ts_datastack", datastack_chunk);
 #else
 	TS("ts_frame", current_frame);
+#endif
+#if PY_VERSION_HEX >= 0x030d0000 && PY_VERSION_HEX < 0x030e0000
+	OFF("ts_running_loop", _PyThreadStateImpl, asyncio_running_loop);
 #endif
 #if PY_VERSION_HEX < 0x030c0000
 	TS("ts_exc_current", curexc_type);

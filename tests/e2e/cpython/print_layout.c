@@ -44,7 +44,7 @@ static void print_layout(const struct cpython_image *img)
 	O(bytes_size); O(bytes_data); O(str_length); O(str_state); O(str_ascii_data);
 	O(str_compact_data); O(str_kind_mask); O(str_kind_shift); O(str_compact_bit);
 	O(str_ascii_bit); O(minor); O(interp_modules); O(type_cached_keys);
-	O(co_executors);
+	O(co_executors); O(ts_running_loop);
 }
 
 int main(int argc, char **argv)
