@@ -10,7 +10,9 @@ import asyncio  # noqa: E402
 SLEEPERS, READY = 5, 57
 
 
-def block():
+def block(loop=None):
+    if loop:        # made earlier, it could be ready in this turn
+        loop.call_later(0.01, print)
     print("ready", flush=True)
     os.read(os.pipe()[0], 1)
 
@@ -26,8 +28,7 @@ async def main():
     if sys.argv[1] == "task":
         block()
     if sys.argv[1] == "blocked":
-        loop.call_later(0.01, print)
-        loop.call_soon(block)
+        loop.call_soon(block, loop)
         for _ in range(READY):
             loop.call_soon(print)
     else:
