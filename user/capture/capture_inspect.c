@@ -59,6 +59,7 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 	args->kernel = s->args.kernel;
 	args->native = s->life.machine.native;
 	args->native_full = s->args.native_full;
+	args->async = s->args.async;
 	args->task_names = s->args.task_names;
 	args->wait_frames = s->mode->wait_frames;
 	args->runnable_frames = s->mode->runnable_frames;

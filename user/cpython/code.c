@@ -11,16 +11,29 @@
 #include <string.h>
 
 #include "cpython/code.h"
+#include "cpython/layout.h"
 
 /* Longer than PyCodeObject's fixed part (216 bytes in 3.15, 240 free-threaded). */
 #define HEADER_MAX 512
 /* Most line tables fit. */
 #define FIRST_READ 512
+/* sizeof(PyObject) assumed by py_code_layout(). */
+#define PLAIN_HEAD 16
+
+/*
+ * co_flags (Include/cpython/code.h): of async def, of a generator with @types.coroutine, and of
+ * async def with a yield. Only what waits for a coroutine's result runs any of them.
+ */
+#define CO_COROUTINE 0x80
+#define CO_ITERABLE_COROUTINE 0x100
+#define CO_ASYNC_GENERATOR 0x200
+#define CO_ASYNC (CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)
 
 struct header {
 	uint64_t filename, name, qualname, linetable;
 	int32_t firstlineno;
 	uint32_t version;	/* co_version, or the hash of the names if it is not usable */
+	uint32_t flags;		/* co_flags; 0: not asked for */
 };
 
 static size_t header_end(const struct py_layout *l)
@@ -53,8 +66,17 @@ static uint32_t read_string_hash(const struct target_mem *mem, const struct py_l
 	return string_hash(length, head, tail);
 }
 
+/* Returns the offset of co_flags, which is before the members of header_end(); 0: unknown. */
+static size_t flags_at(const struct py_object_layout *o)
+{
+	const struct py_code_layout *row = py_code_layout(o->minor);
+
+	return row && o->str_length >= PLAIN_HEAD ? row->flags + o->str_length - PLAIN_HEAD : 0;
+}
+
+/* flags: flags_at(), or 0. */
 static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
-		       struct header *h)
+		       size_t flags, struct header *h)
 {
 	size_t end = header_end(l);
 	uint8_t b[HEADER_MAX];
@@ -73,6 +95,8 @@ static int read_header(const struct target_mem *mem, const struct py_layout *l, 
 	memcpy(&h->firstlineno, b + l->co_firstlineno, 4);
 	if (l->co_version != ABI_NO_OFF)
 		memcpy(&h->version, b + l->co_version, 4);
+	if (flags && flags + 4 <= end)
+		memcpy(&h->flags, b + flags, 4);
 	if (!h->version)
 		h->version = names_hash(read_string_hash(mem, l, h->qualname),
 					read_string_hash(mem, l, h->filename));
@@ -145,7 +169,7 @@ int code_identity_read(const struct target_mem *mem, const struct py_layout *l, 
 		       uint32_t *identity)
 {
 	struct header h;
-	int err = read_header(mem, l, addr, &h);
+	int err = read_header(mem, l, addr, 0, &h);
 
 	if (!err)
 		*identity = header_identity(&h);
@@ -170,13 +194,14 @@ int code_read(const struct target_mem *mem, const struct py_layout *l,
 	int err;
 
 	memset(code, 0, sizeof(*code));
-	err = read_header(mem, l, addr, &h);
+	err = read_header(mem, l, addr, flags_at(o), &h);
 	if (err)
 		return err;
 	code->addr = addr;
 	code->minor = o->minor;
 	code->firstlineno = h.firstlineno;
 	code->identity = header_identity(&h);
+	code->coroutine = h.flags & CO_ASYNC;
 	err = read_parts(mem, o, &h, code);
 	/* Bad content is only an error if the code object still exists. */
 	if (code_check(mem, l, addr, code->identity))

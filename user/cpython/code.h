@@ -31,6 +31,7 @@ struct code_object {
 	uint8_t *linetable;
 	uint32_t linetable_len;
 	bool without_lines;	/* the code object has a line table that could not be read */
+	bool coroutine;		/* it is a coroutine's, or an asynchronous generator's */
 	uint32_t identity;	/* code_identity() of what was read */
 	uint64_t addr;
 	uint8_t minor;

@@ -251,10 +251,10 @@ void async_stats_add(struct async_stats *sum, const struct async_stats *s)
 	table_add(&all, 1, sum, s);
 }
 
-/* Returns those that keep the event loop because of a gap. */
+/* Returns those that keep the event loop. */
 static uint64_t async_stats_kept(const struct async_stats *s)
 {
-	uint64_t kept = s->no_end;
+	uint64_t kept = s->no_end + s->unfound;
 	int i;
 
 	for (i = 0; i < ASYNC_END_CNT; i++)
@@ -292,6 +292,8 @@ void async_json(struct json *j, const struct async_stats *s, const struct async_
 	json_uint(j, "eager", s->eager);
 	if (all || s->no_end)
 		json_uint(j, "async_no_end", s->no_end);
+	if (all || s->unfound)
+		json_uint(j, "async_unfound", s->unfound);
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (all || s->ends[i])
 			json_uint(j, async_ends[i].key, s->ends[i]);
@@ -322,6 +324,9 @@ void async_print(const struct async_stats *s, const struct async_others *others,
 	summary_share(out, "still with loop", async_stats_kept(s), stacks, "these stacks");
 	if (s->no_end)
 		summary_cause(out, s->no_end, "stacks that have a gap themselves");
+	if (s->unfound)
+		summary_cause(out, s->unfound, "coroutines of which no task was found: asyncio was "
+						"not found yet, or runs none of them");
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], async_ends[i].text);

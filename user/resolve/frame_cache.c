@@ -62,17 +62,19 @@ struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct r
 _Static_assert(offsetof(struct known_frame, raw) == 0, "a raw frame is passed as a record");
 
 uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *raw, uint32_t n,
-			 uint32_t *ids)
+			 uint32_t *ids, uint32_t *coroutines)
 {
 	const struct known_frame *slot;
-	uint32_t i;
+	uint32_t last = 0, i;
 
 	for (i = 0; i < n; i++) {
 		slot = hash_slots_near(&c->table, &kind, &raw[i], c);
 		if (!slot_same(slot, &raw[i], c) || !slot->resolved)
 			break;
 		ids[i] = slot->id;
+		last = slot->coroutine ? i + 1 : last;
 	}
+	*coroutines = last;
 	return i;
 }
 

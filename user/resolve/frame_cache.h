@@ -17,6 +17,7 @@ struct known_frame {
 	uint32_t id;			/* its frame id */
 	uint16_t pending1;		/* its index + 1 in symbolizer.pending; 0: not there */
 	bool resolved;
+	bool coroutine;			/* see symbolizer_frame() */
 };
 _Static_assert(sizeof(struct known_frame) == 24, "a process has thousands of slots");
 
@@ -41,9 +42,10 @@ struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct r
 
 /*
  * Sets the ids of the first frames, at most n, and returns their number. It stops at a frame that
- * is not resolved, and occasionally at one that is, which frame_cache_slot() finds.
+ * is not resolved, and occasionally at one that is, which frame_cache_slot() finds. *coroutines:
+ * how many of these frames end with the last one of a coroutine; 0: there is none.
  */
 uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *raw, uint32_t n,
-			 uint32_t *ids);
+			 uint32_t *ids, uint32_t *coroutines);
 
 #endif

@@ -36,6 +36,7 @@ struct async_stats {
 	uint64_t several;	/* ... in which several tasks await the same task */
 	uint64_t eager;		/* stacks left unchanged: the task runs inside its creator */
 	uint64_t no_end;	/* stacks left unchanged: they have a gap or no root */
+	uint64_t unfound;	/* stacks left unchanged: a coroutine runs, and no task was found */
 	uint64_t ends[ASYNC_END_CNT];	/* stacks left unchanged, by how the awaiters' walk ended;
 					 * that of ASYNC_WHOLE is 0 */
 };
@@ -109,6 +110,7 @@ struct process_args {
 	bool memory;		/* --mode mem: there are RAW_ALLOCs */
 	bool executed_here;	/* its program started during the capture, so its interpreters'
 				 * counters started at 0 */
+	bool async;		/* --async: stacks of coroutines without a task are counted */
 	bool task_names;	/* --task-names: tasks named by the program have a frame */
 	bool native_full;	/* also show the interpreter's functions and those before it */
 };

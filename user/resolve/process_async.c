@@ -159,7 +159,8 @@ static int put_frames(struct process *p, struct async_stack *a)
 	for (task = 0; task < raw->ntasks; task++) {
 		end = task + 1u < raw->ntasks ? raw->starts[task + 1] : raw->nframes;
 		for (i = end; !err && i > raw->starts[task]; i--) {
-			err = symbolizer_frame(p->sym, &raw->frames[i - 1], &a->ids[a->cnt]);
+			err = symbolizer_frame(p->sym, &raw->frames[i - 1], &a->ids[a->cnt],
+					       NULL);
 			a->cnt += !err;
 		}
 	}
@@ -188,12 +189,15 @@ int process_take_async(struct process *p, struct thread *t, const struct raw_hea
 	struct async_stack *a = t->async;
 	int err;
 
-	if (!a)
+	if (a) {
+		a->shown = false;
+		a->cnt = 0;
+	}
+	if (!a || a->raw.h.time_ns != raw->h.time_ns || a->raw.at >= raw->nframes) {
+		p->stats.async.unfound += process_needs_task(p, t);
 		return 0;
-	a->shown = false;
-	a->cnt = 0;
-	if (a->raw.h.time_ns != raw->h.time_ns || a->raw.at >= raw->nframes ||
-	    !is_shown(p, t, raw))
+	}
+	if (!is_shown(p, t, raw))
 		return 0;
 	a->at = a->raw.at;
 	err = put_name(p, a);

@@ -443,7 +443,7 @@ int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 	if (waits != WAITS_UNKNOWN && waits != WAITS_SLEEP)
 		err = other_frame_of_task_wait(&p->others, waits_for_word(waits), name, &ids[n++]);
 	for (i = 0; !err && i < cnt && n < EVENT_MAX_FRAMES; i++)
-		err = symbolizer_frame(p->sym, &frames[i], &ids[n++]);
+		err = symbolizer_frame(p->sym, &frames[i], &ids[n++], NULL);
 	if (!err && cut && n < EVENT_MAX_FRAMES)
 		err = other_frame(&p->others, FRAME_OF_TRUNCATED, &ids[n++]);
 	if (err)

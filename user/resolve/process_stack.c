@@ -34,12 +34,14 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 				    t->known < n ? t->known : n, sizeof(*frames));
 }
 
-/* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
-static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
+/* *coroutine: see symbolizer_frame(). 0, -ENOMEM, or -EBADMSG: the BPF side sends no such kind. */
+static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_t *id,
+			 bool *coroutine)
 {
+	*coroutine = false;
 	switch (raw_frame_kind(raw)) {
 	case FRAME_PYTHON:
-		return symbolizer_frame(p->sym, raw, id);
+		return symbolizer_frame(p->sym, raw, id, coroutine);
 	case FRAME_NATIVE:
 		p->stats.native++;
 		return other_frame(&p->others, FRAME_OF_NATIVE, id);
@@ -54,7 +56,17 @@ static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_
 
 int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
 {
-	return symbolizer_frame(p->sym, raw, id);
+	return symbolizer_frame(p->sym, raw, id, NULL);
+}
+
+/*
+ * The outermost coroutine's frame is one that t's last stack had, too, or that of the fresh ones
+ * which end with the outermost of them; 0: they have none.
+ */
+static void note_coroutine(struct thread *t, uint32_t fresh, uint32_t outermost)
+{
+	if (!t->coroutine || t->coroutine > t->nframes - fresh)
+		t->coroutine = outermost ? t->nframes - outermost + 1 : 0;
 }
 
 /*
@@ -67,21 +79,26 @@ static int resolve_fresh(struct process *p, struct thread *t, const struct raw_f
 			 uint32_t fresh)
 {
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
-	uint32_t *ids = t->ids_end - t->nframes, i;
+	uint32_t *ids = t->ids_end - t->nframes, outermost = 0, coroutines, i;
+	bool coroutine;
 	int err;
 
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
+		uint32_t n = symbolizer_known(p->sym, &frames[i], fresh - i, &ids[i], &coroutines);
 
-		i += symbolizer_known(p->sym, &frames[i], fresh - i, &ids[i]);
+		outermost = coroutines ? i + coroutines : outermost;
+		i += n;
 		if (i == fresh)
 			break;
-		err = resolve_frame(p, &frames[i], &ids[i]);
+		err = resolve_frame(p, &frames[i], &ids[i], &coroutine);
 		if (err)
 			return err;
+		outermost = coroutine ? i + 1 : outermost;
 		if (stats->unresolved != unresolved || !frames[i].id)
 			t->known = t->nframes - i - 1;
 	}
+	note_coroutine(t, fresh, outermost);
 	return 0;
 }
 
@@ -95,11 +112,10 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 		fresh = n - shared_frames(t, raw->frames, n);
 		memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
 		t->nframes = t->known = n;
-		if (fresh)
-			err = resolve_fresh(p, t, raw->frames, fresh);
+		err = resolve_fresh(p, t, raw->frames, fresh);
 	}
 	if (err)
-		t->nframes = t->known = 0;
+		t->nframes = t->known = t->coroutine = 0;
 	return err;
 }
 
@@ -268,7 +284,8 @@ static int take_native_of_thread(struct process *p, struct thread *t, const stru
 /* Returns true if nothing but its stack ever came with a record of t, nor with this one. */
 static bool is_bare(const struct process *p, const struct thread *t, const struct raw_head *raw)
 {
-	return !t->extra && !t->trace && !t->async && !p->native && !(raw->flags & RAW_TRACED);
+	return !t->extra && !t->trace && !t->async && !p->native && !(raw->flags & RAW_TRACED) &&
+	       !process_needs_task(p, t);
 }
 
 /*
@@ -316,6 +333,6 @@ int process_repeat_stack(struct process *p, struct thread *t, const struct raw_h
 	t->known = n;
 	err = fresh ? resolve_fresh(p, t, t->raw_end - n, fresh) : 0;
 	if (err)
-		t->nframes = t->known = t->stack_ns = 0;
+		t->nframes = t->known = t->coroutine = t->stack_ns = 0;
 	return err ? err : take_what_came(p, t, head, trace, len);
 }

@@ -230,6 +230,7 @@ static int resolve_slot(struct symbolizer *sym, const struct raw_frame *raw,
 	slot->resolved = code && code->resolved && has_room_for_frame(sym);
 	if (slot->resolved) {
 		err = make_frame(sym, code, raw, &slot->id);
+		slot->coroutine = code->code.coroutine;
 		if (!err && slot->pending1)
 			name_pending(sym, slot->pending1 - 1, slot->id);
 		slot->pending1 = 0;
@@ -265,7 +266,8 @@ static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 	return err;
 }
 
-int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id)
+int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id,
+		     bool *coroutine)
 {
 	struct known_frame *slot, once = { 0 };
 	int err = 0;
@@ -292,13 +294,15 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 			sym->pending[slot->pending1 - 1].emitted++;
 	}
 	*id = slot->id;
+	if (coroutine)
+		*coroutine = slot->coroutine;
 	return 0;
 }
 
 uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *raw, uint32_t n,
-			  uint32_t *ids)
+			  uint32_t *ids, uint32_t *coroutines)
 {
-	return frame_cache_ids(&sym->frames, raw, n, ids);
+	return frame_cache_ids(&sym->frames, raw, n, ids, coroutines);
 }
 
 uint32_t symbolizer_pending(const struct symbolizer *sym)

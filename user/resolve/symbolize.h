@@ -49,15 +49,20 @@ void symbolizer_refill(struct symbolizer *sym);
  */
 uint32_t symbolizer_trampoline(const struct symbolizer *sym);
 
-/* Resolves a frame. *id is its id in the intern table, or that of <unresolved>. 0 or -ENOMEM. */
-int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
+/*
+ * Resolves a frame. *id is its id in the intern table, or that of <unresolved>. *coroutine, which
+ * may be NULL: it is known to be a coroutine's or an asynchronous generator's. 0 or -ENOMEM.
+ */
+int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id,
+		     bool *coroutine);
 
 /*
  * Sets the ids of the first frames, at most n, as symbolizer_frame() would, as long as this is
- * quick. Returns their number; the next one is for symbolizer_frame().
+ * quick. Returns their number; the next one is for symbolizer_frame(). *coroutines: how many of
+ * them end with the last one of a coroutine; 0: there is none.
  */
 uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *raw, uint32_t n,
-			  uint32_t *ids);
+			  uint32_t *ids, uint32_t *coroutines);
 
 /*
  * Resolves frames that were returned as <unresolved> because there was no time to read their code

@@ -67,6 +67,7 @@ struct thread {
 	uint32_t nframes;	/* of the last stack; all their ids are filled in */
 	uint64_t stack_ns;	/* time of the record with the last stack; 0: none */
 	uint32_t known;		/* number of valid frames, counted from the root */
+	uint32_t coroutine;	/* the outermost frame of a coroutine, counted so; 0: none */
 	struct raw_frame *raw_end;	/* end of the array (after the root's); NULL while cap is
 					 * 0 */
 	uint32_t *ids_end;	/* the same; in the same allocation, after the raw frames */
