@@ -325,8 +325,8 @@ void async_print(const struct async_stats *s, const struct async_others *others,
 	if (s->no_end)
 		summary_cause(out, s->no_end, "stacks that have a gap themselves");
 	if (s->unfound)
-		summary_cause(out, s->unfound, "coroutines of which no task was found: asyncio was "
-						"not found yet, or runs none of them");
+		summary_cause(out, s->unfound, "coroutines of no known task: before asyncio was "
+						"found, or run by another library");
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], async_ends[i].text);
