@@ -400,7 +400,7 @@ static void check_name(const struct raw_frame *raw, const char *func, const char
 	const struct frame *f;
 	uint32_t id;
 
-	assert_int_equal(symbolizer_frame(sym, raw, &id), 0);
+	assert_int_equal(symbolizer_frame(sym, raw, &id, NULL), 0);
 	assert_in_range(id, 0, t->frame_cnt - 1);
 	f = &t->frames[id];
 	assert_int_equal(t->strings[f->func].len, strlen(func));

@@ -340,6 +340,43 @@ static void test_code(void **state)
 	}
 }
 
+/* The code object with these co_flags, in a build whose objects' heads are `more` longer. */
+static bool is_coroutine(unsigned int minor, uint32_t flags, uint16_t more)
+{
+	struct code_object code;
+	bool coroutine;
+
+	put_code(minor);
+	img.objects.str_length += more;
+	img.objects.str_state += more;
+	img.objects.str_ascii_data += more;
+	put_ascii(FILENAME, "/srv/spam.py");
+	put_ascii(QUALNAME, "Spam.eggs");
+	poke(CODE + py_code_layout((uint8_t)minor)->flags + more, &flags, 4);
+	assert_int_equal(read_code(&code), 0);
+	coroutine = code.coroutine;
+	code_free(&code);
+	return coroutine;
+}
+
+/* async def, with a yield, or @types.coroutine; but neither a generator nor any other function. */
+static void test_code_of_coroutines(void **state)
+{
+	static const uint16_t heads[] = { 0, 16 };
+	unsigned int minor;
+	size_t i;
+
+	for (minor = 6; minor <= 12; minor++) {
+		for (i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+			assert_true(is_coroutine(minor, 0x83, heads[i]));
+			assert_true(is_coroutine(minor, 0x123, heads[i]));
+			assert_true(is_coroutine(minor, 0x203, heads[i]));
+			assert_false(is_coroutine(minor, 0x23, heads[i]));
+			assert_false(is_coroutine(minor, ~0x380u, heads[i]));
+		}
+	}
+}
+
 /* Whenever a byte of the header changes meanwhile, what was read is not to be trusted. */
 static void test_code_changes(void **state)
 {
@@ -453,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_string_bounds),
 		cmocka_unit_test(test_string_nonsense),
 		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_code_of_coroutines),
 		cmocka_unit_test(test_hash_of_strings_of_all_lengths),
 		cmocka_unit_test(test_names_tell_code_apart),
 		cmocka_unit_test(test_code_changes),

@@ -48,10 +48,36 @@ static void test_summary(void **state)
 	assert_non_null(strstr(text, "run in their creator"));
 	assert_non_null(strstr(text, "show the first one"));
 	assert_null(strstr(text, "could not be read"));
+	assert_null(strstr(text, "no known task"));
+	free(text);
+	text = printed(&(struct async_stats){ .shown = 1, .unfound = 3 }, NULL);
+	assert_non_null(strstr(text, "75.000 % of these stacks"));
+	assert_non_null(strstr(text, "3  coroutines of no known task"));
 	free(text);
 	text = printed(&(struct async_stats){ .shown = 1 }, NULL);
 	assert_null(strstr(text, "eager"));
 	assert_null(strstr(text, "several"));
+	free(text);
+}
+
+/* A process has what occurred, the recording all. */
+static void test_json(void **state)
+{
+	static const struct async_stats none = { .shown = 1 }, s = { .shown = 1, .unfound = 3 };
+	struct json j;
+	size_t len;
+	char *text;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	json_start(&j, out, false);
+	json_object(&j, NULL);
+	async_json(&j, &none, NULL, false);
+	async_json(&j, &s, NULL, false);
+	json_object_end(&j);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "\"eager\":0}"));
+	assert_non_null(strstr(text, "\"eager\":0,\"async_unfound\":3}"));
 	free(text);
 }
 
@@ -91,6 +117,7 @@ int main(void)
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

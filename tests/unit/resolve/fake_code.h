@@ -86,6 +86,12 @@ static inline void fake_write(struct fake_codes *f, uint32_t n, uint32_t as)
 		memcpy(f->mem + off + FAKE_TABLE + l->bytes_data + 3 * i, "\xdf\x01\x05", 3);
 }
 
+/* Object n is a coroutine's from now on. */
+static inline void fake_coroutine(struct fake_codes *f, uint32_t n)
+{
+	fake_put32(f, (uint64_t)n * FAKE_CODE_BYTES + py_code_layout(12)->flags, 0x83);
+}
+
 static inline void fake_codes_init(struct fake_codes *f, uint32_t cnt)
 {
 	uint32_t i;

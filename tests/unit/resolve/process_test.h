@@ -30,6 +30,7 @@ static inline void begin(void)
 		.py = more_args.py, .executed_here = more_args.executed_here,
 		.native = more_args.native, .native_full = more_args.native_full,
 		.memory = more_args.memory, .task_names = more_args.task_names,
+		.async = more_args.async,
 	};
 
 	fake_codes_in_self(&fake, CODES);

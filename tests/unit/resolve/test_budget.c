@@ -42,7 +42,7 @@ static uint32_t resolve(size_t i, uint32_t cnt)
 
 		if (n % 100 == 0)
 			symbolizer_refill(sym[i]);
-		assert_int_equal(symbolizer_frame(sym[i], &frame, &id), 0);
+		assert_int_equal(symbolizer_frame(sym[i], &frame, &id, NULL), 0);
 	}
 	return cnt - (uint32_t)(symbolizer_stats(sym[i])->unresolved - before);
 }

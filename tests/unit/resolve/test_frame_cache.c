@@ -13,7 +13,7 @@
 
 static struct frame_cache cache;
 static struct raw_frame frames[FRAMES];
-static uint32_t ids[FRAMES];
+static uint32_t ids[FRAMES], coroutines;
 
 /* Frame i has id 3 i; every resolved-th one is resolved. */
 static void fill(uint32_t resolved)
@@ -46,7 +46,7 @@ static uint32_t found_at_once(void)
 	uint32_t i = 0, k, n, found = 0;
 
 	for (; i < FRAMES; i++) {
-		n = frame_cache_ids(&cache, &frames[i], FRAMES - i, &ids[i]);
+		n = frame_cache_ids(&cache, &frames[i], FRAMES - i, &ids[i], &coroutines);
 		for (k = 0; k < n; k++)
 			assert_int_equal(ids[i + k], 3 * (i + k));
 		found += n;
@@ -65,7 +65,7 @@ static void test_usual(void **state)
 	/* At most half of the slots are in use: at least 3 of 4 are at one of their first two. */
 	assert_true(found_at_once() > FRAMES / 4 * 3);
 	frame_cache_forget(&cache);
-	assert_int_equal(frame_cache_ids(&cache, frames, FRAMES, ids), 0);
+	assert_int_equal(frame_cache_ids(&cache, frames, FRAMES, ids, &coroutines), 0);
 	frame_cache_free(&cache);
 }
 
@@ -77,7 +77,27 @@ static void test_unresolved_end_it(void **state)
 		usual(i);
 	fill(2);
 	for (i = 0; i < FRAMES; i++)
-		assert_in_range(frame_cache_ids(&cache, &frames[i], FRAMES - i, ids), 0, 1 - i % 2);
+		assert_in_range(frame_cache_ids(&cache, &frames[i], FRAMES - i, ids, &coroutines),
+				0, 1 - i % 2);
+	frame_cache_free(&cache);
+}
+
+/* Of those that are found at once, the last one of a coroutine is told. */
+static void test_coroutines(void **state)
+{
+	uint32_t i, k, n, last;
+
+	for (i = 0; i < FRAMES; i++)
+		usual(i);
+	fill(1);
+	for (i = 0; i < FRAMES; i += 3)
+		frame_cache_slot(&cache, &frames[i])->coroutine = true;
+	for (i = 0; i < FRAMES; i += n + 1) {
+		n = frame_cache_ids(&cache, &frames[i], FRAMES - i, ids, &coroutines);
+		for (last = 0, k = 0; k < n; k++)
+			last = (i + k) % 3 ? last : k + 1;
+		assert_int_equal(coroutines, last);
+	}
 	frame_cache_free(&cache);
 }
 
@@ -94,14 +114,14 @@ static void test_not_there(void **state)
 		f = frames[i];
 		f.lasti ^= 1u << i % 32;
 		if (i % 32 >= 7)	/* else it may be another one of these */
-			assert_int_equal(frame_cache_ids(&cache, &f, 1, ids), 0);
+			assert_int_equal(frame_cache_ids(&cache, &f, 1, ids, &coroutines), 0);
 		f = frames[i];
 		f.id ^= 1u << (i % 31 + 1);
 		f.code ^= 1;
-		assert_int_equal(frame_cache_ids(&cache, &f, 1, ids), 0);
+		assert_int_equal(frame_cache_ids(&cache, &f, 1, ids, &coroutines), 0);
 	}
 	f = (struct raw_frame){ 0 };
-	assert_int_equal(frame_cache_ids(&cache, &f, 1, ids), 0);
+	assert_int_equal(frame_cache_ids(&cache, &f, 1, ids, &coroutines), 0);
 	frame_cache_free(&cache);
 }
 
@@ -130,6 +150,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usual),
 		cmocka_unit_test(test_unresolved_end_it),
+		cmocka_unit_test(test_coroutines),
 		cmocka_unit_test(test_not_there),
 		cmocka_unit_test(test_chosen_to_collide),
 	};

@@ -257,6 +257,120 @@ static void test_wait(void **state)
 	more_args = (struct process_args){ 0 };
 }
 
+/* ---- coroutines without a task ---- */
+
+static void begin_unfound(bool counted)
+{
+	more_args = (struct process_args){ .async = counted };
+	begin_async();
+	more_args = (struct process_args){ 0 };
+	fake_coroutine(&fake, 3);
+	fake_coroutine(&fake, 20);
+}
+
+/* The next sample of the thread: n frames from code object `first` on. Returns how often so far. */
+static uint64_t unfound(uint32_t n, uint32_t first)
+{
+	uint64_t time_ns = raw.h.time_ns + 1;
+
+	stack(7, n, first);
+	raw.h.time_ns = time_ns;
+	take();
+	return stats_now().async.unfound;
+}
+
+/* Each sample with a coroutine in its stack, wherever that is, counts once. */
+static void test_unfound(void **state)
+{
+	begin_unfound(true);
+	assert_int_equal(unfound(5, 1), 1);
+	assert_int_equal(unfound(5, 1), 2);	/* the same stack */
+	assert_int_equal(unfound(2, 1), 2);	/* its innermost frames alone */
+	assert_int_equal(unfound(3, 3), 3);	/* the coroutine is the innermost */
+	assert_int_equal(unfound(2, 4), 3);	/* it has returned */
+	assert_int_equal(unfound(5, 1), 4);
+	assert_int_equal(unfound(3, 1), 5);	/* it is the outermost */
+	assert_int_equal(unfound(19, 3), 6);	/* one that was not in the stack before, too */
+	assert_int_equal(unfound(16, 6), 7);	/* that one alone, further out */
+	assert_int_equal(unfound(1, 21), 7);
+	assert_int_equal(unfound(0, 0), 7);
+	assert_int_equal(stats_now().async.shown, 0);
+	/* Of another thread: its frames are known already. */
+	stack(8, 5, 1);
+	take();
+	assert_int_equal(stats_now().async.unfound, 8);
+	end();
+	begin_unfound(false);
+	assert_int_equal(unfound(5, 1), 0);
+	end();
+}
+
+/* One with a task counts as what became of that, and nowhere else. */
+static void test_found(void **state)
+{
+	begin_unfound(true);
+	stack(7, 5, 1);
+	awaited_by_nobody(2);
+	take_both();
+	assert_int_equal(stats_now().async.shown, 1);
+	raw.h.time_ns++;
+	awaited_by_nobody(2);
+	async.end = ASYNC_GONE;
+	take_both();
+	assert_int_equal(stats_now().async.ends[ASYNC_GONE], 1);
+	/* A chain of coroutines; the stack itself has none. */
+	stack(7, 2, 4);
+	raw.h.time_ns += 10;
+	awaited_by_nobody(1);
+	awaited_by(1, 20);
+	take_both();
+	assert_int_equal(stats_now().async.unfound, 0);
+	/* The next sample has no task, or a place that its stack does not have. */
+	assert_int_equal(unfound(5, 1), 1);
+	awaited_by_nobody(5);
+	raw.h.time_ns = ++async.h.time_ns;
+	take_both();
+	assert_int_equal(stats_now().async.unfound, 2);
+	assert_int_equal(stats_now().async.shown, 2);
+	end();
+}
+
+/* A frame whose code object could not be read in time; then it is known to be a coroutine's. */
+static void test_unfound_later(void **state)
+{
+	begin_unfound(true);
+	stack(7, 5, 1);
+	raw.frames[2].id ^= 1;		/* another code object was there */
+	take();
+	assert_int_equal(stats_now().unresolved, 1);
+	assert_int_equal(stats_now().async.unfound, 0);
+	assert_int_equal(unfound(5, 1), 1);
+	end();
+}
+
+/* A wait counts once, however many samples it is; and so does one with the thread's last stack. */
+static void test_unfound_waits(void **state)
+{
+	struct raw_switch_in in = {
+		.h = { .kind = RAW_SWITCH_IN, .tgid = getpid(), .time_ns = 9000000, .start_ns = 9 },
+		.tid = 7, .out_ns = 1234567, .wake_ns = 9000000,
+	};
+
+	more_args.waits.interval_ns = 1000000;
+	more_args.async = true;
+	begin_async();
+	more_args = (struct process_args){ 0 };
+	fake_coroutine(&fake, 3);
+	stack(7, 5, 1);
+	raw.h.kind = RAW_SWITCH_OUT;
+	raw.h.why = WHY_BLOCKED;
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &in, sizeof(in)), 0);
+	assert_true(stats_now().samples > 1);
+	assert_int_equal(stats_now().async.unfound, 1);
+	end();
+}
+
 /* ---- names ---- */
 
 /* The str object `name`, as the BPF side sends it. */
@@ -369,6 +483,8 @@ int main(void)
 		cmocka_unit_test(test_kept),	 cmocka_unit_test(test_gc),
 		cmocka_unit_test(test_too_deep), cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_names),	 cmocka_unit_test(test_bad_records),
+		cmocka_unit_test(test_unfound),	 cmocka_unit_test(test_found),
+		cmocka_unit_test(test_unfound_later), cmocka_unit_test(test_unfound_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

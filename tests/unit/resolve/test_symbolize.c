@@ -62,7 +62,7 @@ static uint32_t id_of(struct raw_frame frame)
 	uint32_t id = UINT32_MAX;
 
 	symbolizer_refill(sym);
-	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_int_equal(symbolizer_frame(sym, &frame, &id, NULL), 0);
 	assert_in_range(id, 0, intern_tables(in)->frame_cnt - 1);
 	return id;
 }
@@ -384,17 +384,17 @@ static void test_reads_a_second(void **state)
 
 	begin(4);
 	for (i = 0; i < READS_A_SECOND; i++, frame.code += 16)
-		assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+		assert_int_equal(symbolizer_frame(sym, &frame, &id, NULL), 0);
 	reads = symbolizer_stats(sym)->process_reads;
 	assert_in_range(reads, READS_A_SECOND / 10, READS_A_SECOND);
 	/* A code object that must be read is <unresolved> until then; a snapshot needs no read. */
 	frame = fake_frame(&fake, 2, 20);
-	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_int_equal(symbolizer_frame(sym, &frame, &id, NULL), 0);
 	assert_true(frame_is_synthetic(intern_tables(in), id, "<unresolved>"));
 	assert_int_equal(symbolizer_stats(sym)->process_reads, reads);
 	assert_int_equal(symbolizer_learn(sym, &raw, fake_snapshot(&fake, 3, &raw)), 0);
 	frame = fake_frame(&fake, 3, 20);
-	assert_int_equal(symbolizer_frame(sym, &frame, &id), 0);
+	assert_int_equal(symbolizer_frame(sym, &frame, &id, NULL), 0);
 	assert_true(frame_is_fake(intern_tables(in), id, 3, 20));
 	check(2, 20, 2);
 	end();
@@ -597,26 +597,63 @@ static void test_opcodes(void **state)
 static void test_known(void **state)
 {
 	struct raw_frame frames[30];
-	uint32_t ids[30], i, n, known = 0;
+	uint32_t ids[30], coroutines, i, n, known = 0;
 
 	begin(40);
 	for (i = 0; i < 30; i++)
 		frames[i] = fake_frame(&fake, i, 14 * (i % 5));
-	assert_int_equal(symbolizer_known(sym, frames, 30, ids), 0);
+	assert_int_equal(symbolizer_known(sym, frames, 30, ids, &coroutines), 0);
 	for (i = 0; i < 20; i++)
 		id_of(frames[i]);
 	for (i = 0; i < 30; i += n + 1) {
-		n = symbolizer_known(sym, &frames[i], 30 - i, &ids[i]);
+		n = symbolizer_known(sym, &frames[i], 30 - i, &ids[i], &coroutines);
 		assert_true(!n || i + n <= 20);
 		known += n;
 	}
 	assert_true(known > 10);
 	for (i = 0; i < 20; i++)
-		if (symbolizer_known(sym, &frames[i], 1, &ids[i]))
+		if (symbolizer_known(sym, &frames[i], 1, &ids[i], &coroutines))
 			assert_int_equal(ids[i], id_of(frames[i]));
 	frames[0].id = 0;	/* without a fingerprint a frame is read each time */
 	id_of(frames[0]);
-	assert_int_equal(symbolizer_known(sym, frames, 1, ids), 0);
+	assert_int_equal(symbolizer_known(sym, frames, 1, ids, &coroutines), 0);
+	end();
+}
+
+static bool is_coroutine(struct raw_frame frame)
+{
+	bool coroutine = false;
+	uint32_t id;
+
+	assert_int_equal(symbolizer_frame(sym, &frame, &id, &coroutine), 0);
+	return coroutine;
+}
+
+/* Of a snapshot and from the process; also when the frame is known already, or gets its name late. */
+static void test_coroutines(void **state)
+{
+	struct raw_frame frame;
+	size_t len;
+
+	begin(4);
+	fake_coroutine(&fake, 1);
+	fake_coroutine(&fake, 2);
+	fake_coroutine(&fake, 3);
+	len = fake_snapshot(&fake, 1, &raw);
+	assert_int_equal(symbolizer_learn(sym, &raw, len), 0);
+	assert_true(is_coroutine(fake_frame(&fake, 1, 8)));
+	assert_true(is_coroutine(fake_frame(&fake, 1, 8)));
+	assert_false(is_coroutine(fake_frame(&fake, 0, 8)));
+	assert_true(is_coroutine(fake_frame(&fake, 2, 8)));
+	frame = fake_frame(&fake, 2, 8);
+	frame.id = 0;
+	assert_true(is_coroutine(frame));
+	fake.err = -EBUSY;
+	frame = fake_frame(&fake, 3, 8);
+	assert_false(is_coroutine(frame));
+	fake.err = 0;
+	assert_int_equal(symbolizer_retry(sym), 0);
+	assert_true(is_coroutine(frame));
 	end();
 }
 
@@ -646,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_coroutines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
