@@ -629,7 +629,7 @@ static bool is_coroutine(struct raw_frame frame)
 	return coroutine;
 }
 
-/* Of a snapshot and from the process; also when the frame is known already, or gets its name late. */
+/* From a snapshot and from the process; also of a frame that is known, or gets its name late. */
 static void test_coroutines(void **state)
 {
 	struct raw_frame frame;
