@@ -437,6 +437,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 	sym = symbolizer_stats(p->sym);
 	out->jit = p->jit.found;
 	out->unresolved = sym->unresolved;
+	out->async.unfound += sym->late_coroutines;
 	out->code_cnt = sym->code_cnt;
 	out->code_without_lines = sym->without_lines;
 	out->code_repeated = sym->repeated;

@@ -184,6 +184,17 @@ static bool is_shown(struct process *p, const struct thread *t, const struct raw
 	return false;
 }
 
+/* The stack came without a task. Counts it if it has a coroutine. */
+static void count_unfound(struct process *p, const struct thread *t)
+{
+	if (!process_needs_task(p, t))
+		return;
+	if (t->coroutine)
+		p->stats.async.unfound++;
+	else
+		symbolizer_judge_later(p->sym, t->raw_end - t->nframes, t->nframes);
+}
+
 int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw)
 {
 	struct async_stack *a = t->async;
@@ -194,7 +205,7 @@ int process_take_async(struct process *p, struct thread *t, const struct raw_hea
 		a->cnt = 0;
 	}
 	if (!a || a->raw.h.time_ns != raw->h.time_ns || a->raw.at >= raw->nframes) {
-		p->stats.async.unfound += process_needs_task(p, t);
+		count_unfound(p, t);
 		return 0;
 	}
 	if (!is_shown(p, t, raw))

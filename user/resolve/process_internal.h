@@ -103,10 +103,10 @@ int process_keep_async(struct process *p, const void *record, size_t len);
  * Sets t->async from the record's RAW_ASYNC, or clears it. t has its Python frames. 0 or -ENOMEM.
  */
 int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw);
-/* Returns true if a coroutine is in t's stack, which matters with --async: it is a task's. */
+/* Returns true if it matters (--async) that t's stack has a coroutine, or <unresolved> frames. */
 static inline bool process_needs_task(const struct process *p, const struct thread *t)
 {
-	return t->coroutine && p->args.async;
+	return p->args.async && (t->coroutine || t->known < t->nframes);
 }
 /* Returns the awaiters of the task of t's last record, if nframes frames show them; or NULL. */
 const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes);

@@ -26,6 +26,7 @@ struct pending {
 	struct raw_frame raw;
 	uint32_t id;			/* from intern_later() */
 	uint32_t emitted;		/* how often it was returned */
+	uint64_t samples;		/* one bit each: of symbolizer_judge_later() */
 };
 
 struct symbolizer {
@@ -202,14 +203,27 @@ static void drop_pending(struct symbolizer *sym, uint32_t i)
 		slot->pending1 = i + 1;
 }
 
+/* The samples that have the pending frame have a coroutine. */
+static void count_coroutines(struct symbolizer *sym, const struct pending *p)
+{
+	const uint64_t samples = p->samples;
+	uint32_t i;
+
+	sym->stats.late_coroutines += (unsigned int)__builtin_popcountll(samples);
+	for (i = 0; samples && i < sym->pending_cnt; i++)
+		sym->pending[i].samples &= ~samples;
+}
+
 /*
  * Gives the pending frame's row the contents of the frame `as`. A trampoline stays <unresolved>,
  * because it can no longer be dropped from the stacks that were returned.
  */
-static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
+static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as, bool coroutine)
 {
 	const struct pending *p = &sym->pending[i];
 
+	if (coroutine)
+		count_coroutines(sym, p);
 	if (as != sym->trampoline) {
 		intern_name_later(sym->in, p->id, as);
 		sym->stats.unresolved -= p->emitted;
@@ -232,7 +246,7 @@ static int resolve_slot(struct symbolizer *sym, const struct raw_frame *raw,
 		err = make_frame(sym, code, raw, &slot->id);
 		slot->coroutine = code->code.coroutine;
 		if (!err && slot->pending1)
-			name_pending(sym, slot->pending1 - 1, slot->id);
+			name_pending(sym, slot->pending1 - 1, slot->id, slot->coroutine);
 		slot->pending1 = 0;
 		return err;
 	}
@@ -303,6 +317,22 @@ uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *
 			  uint32_t *ids, uint32_t *coroutines)
 {
 	return frame_cache_ids(&sym->frames, raw, n, ids, coroutines);
+}
+
+void symbolizer_judge_later(struct symbolizer *sym, const struct raw_frame *raw, uint32_t n)
+{
+	const struct known_frame *slot;
+	uint64_t taken = 0, bit;
+	uint32_t i;
+
+	for (i = 0; i < sym->pending_cnt; i++)
+		taken |= sym->pending[i].samples;
+	bit = ~taken & (taken + 1);	/* the lowest one that is free */
+	for (i = 0; bit && sym->pending_cnt && i < n; i++) {
+		slot = frame_cache_slot(&sym->frames, &raw[i]);
+		if (slot->pending1)
+			sym->pending[slot->pending1 - 1].samples |= bit;
+	}
 }
 
 uint32_t symbolizer_pending(const struct symbolizer *sym)

@@ -20,6 +20,7 @@ struct symbolizer_stats {
 	uint64_t process_reads;		/* code objects read from the process */
 	uint64_t repeated;		/* records of code objects that already had names */
 	uint64_t unresolved;		/* frames returned that are still <unresolved> */
+	uint64_t late_coroutines;	/* samples of symbolizer_judge_later() with a coroutine */
 };
 
 /*
@@ -70,6 +71,12 @@ uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *
  * while there is time. 0 or -ENOMEM.
  */
 int symbolizer_retry(struct symbolizer *sym);
+/*
+ * Keeps in mind a sample that has these frames, of which none is known to be a coroutine's. When
+ * one that waits for symbolizer_retry() is a coroutine's, stats.late_coroutines counts the sample.
+ * At most 64 samples are kept; further ones are never counted.
+ */
+void symbolizer_judge_later(struct symbolizer *sym, const struct raw_frame *raw, uint32_t n);
 /* Returns how many frames wait for symbolizer_retry(). */
 uint32_t symbolizer_pending(const struct symbolizer *sym);
 

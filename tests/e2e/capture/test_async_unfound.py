@@ -6,7 +6,7 @@ from task_stacks import LOOP, Run
 
 RATE = 499
 # The functions of targets/unfound_tasks.py that are run by hand, and the outermost one that counts.
-BY_HAND = {"coroutine": "coroutine", "generator": "steps", "decorated": "decorated"}
+BY_HAND = {"driven": "driven", "generator": "steps", "decorated": "decorated"}
 
 
 def record(interpreter, out, how, *options, rate=RATE, seconds=0.5, **more):

@@ -29,13 +29,15 @@ def has_tasks(interpreter):
 
 
 def expect_truth(run):
-    """No wrong chain; all stacks that have the loop are counted."""
-    in_loop = 0
+    """No wrong chain; all stacks that have the loop, or a function without a name, are counted."""
+    in_loop = unnamed = 0
     for shape in run.truth["shapes"]:
         judged = run.judged(shape)
         assert not judged.wrong, (shape, judged.wrong)
         in_loop += judged.loop
+        unnamed += judged.unnamed
     assert in_loop <= sum(run.counted.values()), (in_loop, run.told)
+    assert unnamed <= run.unresolved, (unnamed, run.unresolved)
     assert run.told["stacks"] > 0, run.told
 
 

@@ -11,6 +11,7 @@ from recording import succeeded, tachbpf
 
 PROGRAM = "task_shapes.py"
 DRIVERS = ("drive", "drive_thread", "drive_loop", "drive_from_outside")
+UNNAMED = "<unresolved>"
 
 
 @dataclass
@@ -18,11 +19,12 @@ class Judged:
     """Samples of the leaves of one shape."""
     whole: int = 0          # with the true chain
     loop: int = 0           # with the event loop in place of a chain
+    unnamed: int = 0        # with a function that has no name, which is counted, too
     wrong: collections.Counter = field(default_factory=collections.Counter)
 
     @property
     def total(self):
-        return self.whole + self.loop + sum(self.wrong.values())
+        return self.whole + self.loop + self.unnamed + sum(self.wrong.values())
 
 
 class ShapesRun:
@@ -36,14 +38,16 @@ class ShapesRun:
         self.truth = json.loads((out / "truth.json").read_text())
         rec = out / "rec"       # of one process a file, of several a directory
         session = rec / "session.json" if rec.is_dir() else out / "rec.json"
-        self.told = json.loads(session.read_text())["async"]
+        session = json.loads(session.read_text())
+        self.told = session["async"]
+        self.unresolved = sum(process["unresolved"] for process in session["processes"])
         self.stacks = collections.Counter()
         for line in good("replay", "--format", "collapsed", "-o", "-", rec).splitlines():
             stack, count = line.rsplit(" ", 1)
             self.stacks[own_functions(stack)] += int(count)
 
     def judged(self, shape):
-        """Each stack of a leaf has a true chain, or the event loop, or is wrong."""
+        """Each stack of a leaf has a true chain, or the event loop, or lacks names, or is wrong."""
         found, leaves = Judged(), set(self.truth["shapes"][shape])
         for stack, count in self.stacks.items():
             leaf = next((f for f in reversed(stack) if f in leaves), None)
@@ -51,6 +55,8 @@ class ShapesRun:
                 continue
             if list(stack) in self.chains_of(leaf):
                 found.whole += count
+            elif UNNAMED in stack:
+                found.unnamed += count
             elif stack[0] in DRIVERS or stack[0] == "<module>":
                 found.loop += count
             else:
@@ -70,10 +76,11 @@ class ShapesRun:
 
 
 def own_functions(stack):
-    """The functions of the program's own file, of "PROCESS;tid:1;a.py:f:3;<GC>;...".
+    """The functions of the program's own file, and what has no name, of "PROCESS;tid:1;a.py:f:3;<GC>;...".
 
     Up to 3.11 a comprehension is a function; it calls leaves, which makes their coroutines.
     """
     frames = re.split(r"(?:^|;)tid:[^;]*;", stack)[-1].split(";")
-    own = (frame.split(":")[-2] for frame in frames if f"{PROGRAM}:" in frame)
+    own = (frame if frame == UNNAMED else frame.split(":")[-2] for frame in frames
+           if frame == UNNAMED or f"{PROGRAM}:" in frame)
     return tuple(function for function in own if not function.endswith("<listcomp>"))

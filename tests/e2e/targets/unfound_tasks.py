@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Coroutines that use CPU time, whose task is not found, or that have none: unfound_tasks.py HOW CPU_SECONDS.
 
-coroutine   a loop of the program's own drives a coroutine, with send()
+driven      a loop of the program's own drives a coroutine, with send()
 generator   the same with an asynchronous generator
 decorated   the same with a generator that is a coroutine by @types.coroutine
 plain       the same with a generator, which is nobody's coroutine
-block       as coroutine, and it blocks its thread; the seconds are on the clock
+block       as driven, and it blocks its thread; the seconds are on the clock
 first       asyncio's main task uses the CPU at once, as soon as asyncio is imported
 loops9      nine event loops in nine threads, each of which runs a task at any time; loops4: four
 """
@@ -34,7 +34,7 @@ async def inner():
     burn(0.001)
 
 
-async def coroutine():
+async def driven():
     await inner()
 
 

@@ -657,6 +657,44 @@ static void test_coroutines(void **state)
 	end();
 }
 
+/* A sample with frames that get their names late counts once, if one of them is a coroutine's. */
+static void test_late_coroutines(void **state)
+{
+	struct raw_frame frames[4];
+	uint32_t i, id;
+
+	begin(80);
+	for (i = 0; i < 80; i++)
+		fake_coroutine(&fake, i);
+	fake_put32(&fake, py_code_layout(12)->flags, 3);	/* the first one is none */
+	fake.err = -EBUSY;
+	for (i = 0; i < 4; i++) {
+		frames[i] = fake_frame(&fake, i, 8);
+		assert_int_equal(symbolizer_frame(sym, &frames[i], &id, NULL), 0);
+	}
+	symbolizer_judge_later(sym, frames, 1);		/* no coroutine */
+	symbolizer_judge_later(sym, frames, 3);		/* two */
+	symbolizer_judge_later(sym, &frames[1], 1);
+	assert_int_equal(symbolizer_stats(sym)->late_coroutines, 0);
+	fake.err = 0;
+	assert_int_equal(symbolizer_retry(sym), 0);
+	assert_int_equal(symbolizer_pending(sym), 0);
+	assert_int_equal(symbolizer_stats(sym)->late_coroutines, 2);
+	symbolizer_judge_later(sym, frames, 4);
+	assert_int_equal(symbolizer_stats(sym)->late_coroutines, 2);
+	/* At most 64 of them. */
+	fake.err = -EBUSY;
+	for (i = 10; i < 80; i++) {
+		frames[0] = fake_frame(&fake, i, 8);
+		assert_int_equal(symbolizer_frame(sym, &frames[0], &id, NULL), 0);
+		symbolizer_judge_later(sym, frames, 1);
+	}
+	fake.err = 0;
+	assert_int_equal(symbolizer_retry(sym), 0);
+	assert_int_equal(symbolizer_stats(sym)->late_coroutines, 66);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -684,6 +722,7 @@ int main(void)
 		cmocka_unit_test(test_opcodes),
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_coroutines),
+		cmocka_unit_test(test_late_coroutines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
