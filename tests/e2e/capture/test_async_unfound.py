@@ -73,5 +73,5 @@ def test_nine_loops_at_once(interpreter, out):
     assert sum(with_loop.values()) <= sum(counted(run).values()), (with_loop, counted(run))
     if interpreter.minor <= (3, 13):
         assert counted(run)["async_unfound"] > 0
-    else:
-        assert not with_loop, with_loop
+    else:       # for milliseconds its memory may not be there: khugepaged makes a huge page of it
+        assert sum(with_loop.values()) < run.count("burn") / 50, with_loop
