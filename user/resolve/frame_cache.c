@@ -72,7 +72,8 @@ uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *ra
 		if (!slot_same(slot, &raw[i], c) || !slot->resolved)
 			break;
 		ids[i] = slot->id;
-		last = slot->coroutine ? i + 1 : last;
+		if (slot->coroutine)
+			last = i + 1;
 	}
 	*coroutines = last;
 	return i;

@@ -65,8 +65,10 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
  */
 static void note_coroutine(struct thread *t, uint32_t fresh, uint32_t outermost)
 {
-	if (!t->coroutine || t->coroutine > t->nframes - fresh)
-		t->coroutine = outermost ? t->nframes - outermost + 1 : 0;
+	if (t->coroutine > t->nframes - fresh)
+		t->coroutine = 0;
+	if (outermost && !t->coroutine)
+		t->coroutine = t->nframes - outermost + 1;
 }
 
 /*
@@ -112,7 +114,10 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 		fresh = n - shared_frames(t, raw->frames, n);
 		memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
 		t->nframes = t->known = n;
-		err = resolve_fresh(p, t, raw->frames, fresh);
+		if (fresh)
+			err = resolve_fresh(p, t, raw->frames, fresh);
+		else
+			note_coroutine(t, 0, 0);
 	}
 	if (err)
 		t->nframes = t->known = t->coroutine = 0;
