@@ -19,7 +19,8 @@ def chains(run, function="burn"):
     found = run.having(function)
     with_loop = {s: n for s, n in found.items() if set(s) & LOOP}
     told = run.session["async"]
-    assert sum(with_loop.values()) <= told["async_late"] + told["async_gone"], (with_loop, told)
+    assert sum(with_loop.values()) <= told["async_late"] + told["async_gone"] + told["async_unfound"], (with_loop, told)
+    assert told["async_unfound"] <= run.few_unfound, told
     return {s: n for s, n in found.items() if s not in with_loop}
 
 
