@@ -140,9 +140,101 @@ struct raw_task {
 	abi_u64 frame;		/* address of the frame at `at` */
 	abi_u64 callback0, callbacks;
 	abi_u64 name;		/* address of the task's name, a str or int */
-	abi_u8 name_bytes[RAW_TASK_NAME];	/* the object at name; 0: unreadable */
+	abi_u64 known;		/* id of the chain that it has (struct async_chain); 0: unknown */
+	abi_u8 name_bytes[RAW_TASK_NAME];	/* the object at name; 0: unreadable. Not sent if
+						 * known is not 0 */
 };
-_Static_assert(sizeof(struct raw_task) == 24 + 16 + 48 + RAW_TASK_NAME,
+_Static_assert(sizeof(struct raw_task) == 24 + 16 + 56 + RAW_TASK_NAME,
 	       "raw_task has no hidden padding");
+
+/*
+ * Chains that user space has read. A chain follows from the memory that was used to read it: if the
+ * task of a sample has the same callbacks, and all of that memory the same content, it has the same
+ * chain. The BPF side compares, while the thread stands still. Of a task that is made by Python's
+ * classes, that memory includes the task itself, and that it has this frame.
+ *
+ * Memory is noted in ranges of words: chain_range(). mask: which of its words were used.
+ */
+#define CHAIN_RANGE_WORDS 32
+#define CHAIN_RANGES 64
+
+/* addr: a multiple of 8 below 1 << CHAIN_ADDR_BITS. words: 1 to CHAIN_RANGE_WORDS. */
+#define CHAIN_ADDR_BITS 56
+static inline abi_u64 chain_range(abi_u64 addr, abi_u32 words)
+{
+	return addr | (abi_u64)(words - 1) << CHAIN_ADDR_BITS;
+}
+
+static inline __attribute__((always_inline)) abi_u64 chain_range_addr(abi_u64 range)
+{
+	return range & ((1ull << CHAIN_ADDR_BITS) - 1);
+}
+
+/* The number of words, never more than CHAIN_RANGE_WORDS. */
+static inline __attribute__((always_inline)) abi_u32 chain_range_words(abi_u64 range)
+{
+	return (range >> CHAIN_ADDR_BITS & (CHAIN_RANGE_WORDS - 1)) + 1;
+}
+
+/*
+ * What its used words are, of CHAIN_RANGE_WORDS. Without branches: they would be predicted badly. A
+ * factor is odd, so no change of one word is lost.
+ */
+static inline __attribute__((always_inline)) abi_u64
+chain_range_sum(abi_u32 mask, const abi_u64 *words)
+{
+	abi_u64 sum = 0;
+	int i;
+
+	/* A loop of a known length, which compilers unroll. */
+	for (i = 0; i < CHAIN_RANGE_WORDS; i++)
+		sum += (words[i] & -(abi_u64)(mask >> i & 1)) *
+		       (0x9e3779b97f4a7c15ull + 0xc2b2ae3d27d4eb4eull * (abi_u64)i);
+	return sum;
+}
+
+/* Of 0 and 0 it is not 0. */
+static inline __attribute__((always_inline)) abi_u64 chain_hash(abi_u64 h, abi_u64 sum)
+{
+	h = (h + sum + 0x165667b19e3779f9ull) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+/*
+ * Key of the map async_chains, a tree. Python uses the memory of what is gone again soon, so one
+ * address has many callbacks, one after another. Where several chains have one key, the map has a
+ * fork for it: a range in which they differ. With that range's chain_range_sum() in `way`,
+ * chain_hash(way, sum), the key is that of the next fork, or of a chain.
+ */
+#define CHAIN_FORKS 6		/* before a chain */
+struct async_chain_key {
+	abi_u32 tgid;
+	abi_u32 pure;		/* as in struct raw_task */
+	abi_u64 first, second;	/* its callback0 and callbacks; pure: task and frame */
+	abi_u64 way;		/* at first 0 */
+};
+
+/*
+ * Its value. It can be replaced while the BPF side reads it, so the hash in it is that of its id,
+ * too: chain_check().
+ */
+#define CHAIN_IS_FORK 0xffffffffu
+struct async_chain {
+	abi_u64 id;		/* never 0, never used twice */
+	abi_u64 check;		/* of all ranges: chain_check() of range_check[]'s whole hash */
+	abi_u32 cnt;		/* of the following; CHAIN_IS_FORK: the first range is the fork's */
+	abi_u32 pad;
+	abi_u64 range[CHAIN_RANGES];
+	abi_u32 mask[CHAIN_RANGES];
+	abi_u32 range_check[CHAIN_RANGES];	/* chain_hash() of the sums of the ranges up to
+						 * each, the lower half */
+};
+_Static_assert(sizeof(struct async_chain) == 24 + 16 * CHAIN_RANGES,
+	       "async_chain has no hidden padding");
+
+static inline __attribute__((always_inline)) abi_u64 chain_check(abi_u64 id, abi_u64 hash)
+{
+	return hash ^ id * 0x9e3779b97f4a7c15ull;
+}
 
 #endif

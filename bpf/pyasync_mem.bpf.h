@@ -29,6 +29,14 @@ struct {
 	__type(value, struct async_place);
 } async_places __weak SEC(".maps");
 
+/* Chains of tasks in CPython 3.8 to 3.13; without --async, or with --task-names, 1 element */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);		/* user space sets KNOWN_CHAINS_MAX */
+	__type(key, struct async_chain_key);
+	__type(value, struct async_chain);
+} async_chains __weak SEC(".maps");
+
 /* The cursor, in map memory as struct walk. */
 struct async_scratch {
 	struct async_place place;
@@ -57,6 +65,7 @@ struct async_scratch {
 	u32 owner;	/* of the frame before */
 	u32 inside;	/* 1: a frame outside of the task's is a generator's */
 	struct raw_task found;	/* at the frame at `at` */
+	struct async_chain_key key;
 };
 
 struct {

@@ -216,6 +216,101 @@ static __always_inline void home_note_frame(struct scratch *s, struct async_scra
 	}
 }
 
+/* Read the range i of a chain. Returns 0 and what its used words are, or -1: it is unreadable. */
+static __always_inline int home_range_sum(struct scratch *s, struct async_scratch *a,
+					  const struct async_chain *c, u32 i, u64 *sum)
+{
+	u64 range = c->range[i];
+
+	count_reads(s, 1);
+	if (s->walk.out_of_time ||
+	    read_user(a->object, 8 * chain_range_words(range), chain_range_addr(range)))
+		return -1;
+	*sum = chain_range_sum(c->mask[i], (const u64 *)a->object);
+	return 0;
+}
+
+int home_follow_fork(void);
+/*
+ * Returns 1 if the map has a fork for a->key, which then has the next key; 0 if it has a chain; -1:
+ * nothing.
+ */
+__weak __noinline int home_follow_fork(void)
+{
+	struct async_scratch *a = async_scratch();
+	const struct async_chain *c;
+	struct scratch *s;
+	u32 zero = 0;
+	u64 sum;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!cfg_async || !s || !a)
+		return -1;
+	c = bpf_map_lookup_elem(&async_chains, &a->key);
+	if (!c)
+		return -1;
+	if (c->cnt != CHAIN_IS_FORK)
+		return 0;
+	if (home_range_sum(s, a, c, 0, &sum))
+		return -1;
+	a->key.way = chain_hash(a->key.way, sum);
+	return 1;
+}
+
+int home_check_chain(void);
+/* Set a->found.known if the chain of a->key is that of the task. Returns 0. */
+__weak __noinline int home_check_chain(void)
+{
+	struct async_scratch *a = async_scratch();
+	const struct async_chain *c;
+	struct scratch *s;
+	u64 id, hash = 0, sum;
+	u32 zero = 0, i;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!cfg_async || !s || !a)
+		return 0;
+	c = bpf_map_lookup_elem(&async_chains, &a->key);
+	if (!c)
+		return 0;
+	id = *(const volatile u64 *)&c->id;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CHAIN_RANGES; i++) {
+		if (i >= c->cnt)
+			break;
+		if (home_range_sum(s, a, c, i, &sum))
+			return 0;
+		hash = chain_hash(hash, sum);
+		if ((u32)hash != c->range_check[i])
+			return 0;
+	}
+	if (c->check == chain_check(id, hash))
+		a->found.known = id;
+	return 0;
+}
+
+/*
+ * If user space has read the chain of a task like a->found, and the memory that it follows from is
+ * the same now: a->found.known.
+ */
+static __always_inline void home_find_chain(struct async_scratch *a)
+{
+	const struct raw_task *t = &a->found;
+	int fork = 1;
+	u32 i;
+
+	a->key.tgid = bpf_get_current_pid_tgid() >> 32;
+	a->key.pure = t->pure;
+	a->key.first = t->pure ? t->task : t->callback0;
+	a->key.second = t->pure ? t->frame : t->callbacks;
+	a->key.way = 0;
+#pragma clang loop unroll(disable)
+	for (i = 0; i <= CHAIN_FORKS && fork > 0; i++)
+		fork = home_follow_fork();
+	if (!fork)
+		home_check_chain();
+}
+
 int home_take_task(void);
 /* The stack has the task a->found: read what it has now. Returns 0. */
 __weak __noinline int home_take_task(void)
@@ -231,7 +326,7 @@ __weak __noinline int home_take_task(void)
 	t = &a->found;
 	t->at = a->at;
 	t->flags = a->inside ? ASYNC_INSIDE : 0;
-	t->coro = t->callback0 = t->callbacks = t->name = 0;
+	t->coro = t->callback0 = t->callbacks = t->name = t->known = 0;
 	if (!t->pure && !read_object(s, a, t->task, a->place.old.task_bytes)) {
 		t->coro = object_u64(a, a->place.old.coro);
 		t->callback0 = object_u64(a, a->place.old.callback0);
@@ -242,16 +337,19 @@ __weak __noinline int home_take_task(void)
 	barrier_var(at);
 	if (t->pure)
 		t->coro = s->sample.frames[at].code;
+	if (!cfg_task_names)
+		home_find_chain(a);
 	/* On error, it is zeroed. */
-	read_user(t->name_bytes, RAW_TASK_NAME, t->name);
+	if (!t->known)
+		read_user(t->name_bytes, RAW_TASK_NAME, t->name);
 	count_reads(s, 1);
 	return 0;
 }
 
 int home_send(void);
 /*
- * Send it, for the record whose header is in s->sample. User space takes it at once, while the task
- * lives, unless it has said that it will not. Returns 0.
+ * Send it, for the record whose header is in s->sample. If its chain is not known, user space takes
+ * it at once, while the task lives, unless it has said that it will not. Returns 0.
  */
 __weak __noinline int home_send(void)
 {
@@ -267,7 +365,10 @@ __weak __noinline int home_send(void)
 	a->found.tid = (u32)bpf_get_current_pid_tgid();
 	a->found.interp_id = s->sample.interp_id;
 	a->found.cpu = bpf_get_smp_processor_id();
-	if (bpf_ringbuf_output(&events, &a->found, sizeof(a->found),
+	if (a->found.known ?
+	    bpf_ringbuf_output(&events, &a->found, offsetof(struct raw_task, name_bytes),
+			       BPF_RB_NO_WAKEUP) :
+	    bpf_ringbuf_output(&events, &a->found, sizeof(a->found),
 			       chains_wait ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP))
 		count_end(CNT_ASYNC_LOST);
 	return 0;

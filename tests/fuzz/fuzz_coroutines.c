@@ -10,6 +10,7 @@
 #include "asyncio/task_read.h"
 #include "tests/fuzz/check.h"
 #include "tests/unit/asyncio/fake_coros.h"
+#include "tests/unit/asyncio/read_coroutine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

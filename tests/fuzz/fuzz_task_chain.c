@@ -80,6 +80,9 @@ static void check_chain(const struct task_chain *chain)
 	check(raw->ntasks || !raw->nframes);
 	check(memchr(chain->other, 0, sizeof(chain->other)));
 	check(chain->reads <= CHAIN_READS_MAX);
+	check(chain->ranges.cnt <= CHAIN_RANGES || chain->ranges.cnt == USED_NOT_KNOWN);
+	check(chain->ranges.cnt == USED_NOT_KNOWN || raw->end == ASYNC_WHOLE ||
+	      raw->end == ASYNC_SHAPE);
 }
 
 static bool count(void *ctx, uint64_t task)
@@ -114,10 +117,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	task = build(data[0]);
 	q = fake_sent(&c, task);
 	poke(data + 1, size - 1);
-	task_chain_read(&c.f.target, &c.f.at, &q, &chain);
+	task_chain_read(&c.f.target, &c.f.at, &q, NULL, &chain);
 	check_chain(&chain);
 	q = fake_sent(&c, task);		/* what is there now is the same before and after */
-	task_chain_read(&c.f.target, &c.f.at, &q, &chain);
+	task_chain_read(&c.f.target, &c.f.at, &q, NULL, &chain);
 	check_chain(&chain);
 	read_awaiters(task);
 	return 0;

@@ -41,7 +41,7 @@ static void check_chain(void)
 {
 	static struct task_chain chain;
 	struct raw_task q = { .trio = 1, .pure = 1, .task = child };
-	struct coroutine coro = { 0 };
+	uint64_t coro, frame, code;
 	struct trio_steps steps;
 	struct py_walk w;
 	uint32_t i;
@@ -52,12 +52,12 @@ static void check_chain(void)
 	for (i = 0; i < steps.cnt; i++)
 		check(steps.step[i].local < TRIO_LOCALS_MAX);
 	/* What the BPF side would have sent of it. */
-	if (!py_get(&w, child + f.h.t.head + FAKE_TASK_CORO, &coro.addr, 8) &&
-	    !coroutine_read(&w, &f.h.at, coro.addr, &coro)) {
-		q.frame = coro.frame;
-		q.coro = coro.code;
+	if (!py_get(&w, child + f.h.t.head + FAKE_TASK_CORO, &coro, 8) &&
+	    !coroutine_frame_read(&w, &f.h.at, coro, &frame, &code)) {
+		q.frame = frame;
+		q.coro = code;
 	}
-	task_chain_read(&f.h.target, &f.h.at, &q, &chain);
+	task_chain_read(&f.h.target, &f.h.at, &q, NULL, &chain);
 	check(chain.raw.end < ASYNC_END_CNT && chain.raw.ntasks <= RAW_ASYNC_TASKS &&
 	      chain.raw.nframes <= RAW_ASYNC_FRAMES && chain.reads <= CHAIN_READS_MAX);
 	for (i = 0; i < chain.raw.ntasks; i++)

@@ -34,8 +34,8 @@ OWN = {"count_users": "users", "count_orders": "orders"}
 # The outermost function of a request's task; in aiohttp, of its connection's.
 ROOTS = {"RequestResponseCycle.run_asgi", "RequestHandler.start"}
 # A stack keeps the loop for these causes: a task ended, or an awaiting one was woken, before the chain was read. There
-# is no callback that is not known.
-BY_TIME = {"async_gone", "async_late", "async_torn"}
+# is no callback that is not known. Or its task was not found, because asyncio's dict of running tasks was changing.
+BY_TIME = {"async_gone", "async_late", "async_torn", "async_unfound"}
 # Stacks in tasks that must have their chain: a handler's own function is the last that its task does, so on a busy
 # machine many of these tasks are gone before they are read.
 LEAST = 0.3

@@ -358,6 +358,16 @@ static void examine_list(struct search *s, uint64_t list)
 	}
 }
 
+static void examine_callbacks(struct search *s, const struct awaiters_callbacks *c)
+{
+	if (c->callback0) {
+		s->callbacks++;
+		examine(s, c->callback0);
+	}
+	if (c->callbacks && !is_enough(s))
+		examine_list(s, c->callbacks);
+}
+
 static int examine_future(struct search *s, uint64_t future)
 {
 	struct future_fields f;
@@ -366,32 +376,45 @@ static int examine_future(struct search *s, uint64_t future)
 	if (err)
 		return err;
 	s->out->woken |= f.done;
-	if (f.callback0) {
-		s->callbacks++;
-		examine(s, f.callback0);
-	}
-	if (f.callbacks && !is_enough(s))
-		examine_list(s, f.callbacks);
+	examine_callbacks(s, &(struct awaiters_callbacks){ f.callback0, f.callbacks });
 	return 0;
+}
+
+/* The futures that were found so far lead to others. */
+static void search_on(struct search *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->future_cnt && !is_enough(s); i++)
+		if (examine_future(s, s->futures[i]))
+			s->out->cut = true;
+	free(s->table);
+}
+
+void awaiters_of(struct py_walk *w, const struct async_homes *h, struct future_types *types,
+		 const struct awaiters_callbacks *callbacks,
+		 bool (*found)(void *ctx, uint64_t task), void *ctx, struct awaiters *out)
+{
+	struct search s = {
+		.w = w, .h = h, .types = types, .found = found, .ctx = ctx, .out = out,
+	};
+
+	*out = (struct awaiters){ 0 };
+	examine_callbacks(&s, callbacks);
+	search_on(&s);
 }
 
 int awaiters_read(struct py_walk *w, const struct async_homes *h, struct future_types *types,
 		  uint64_t future, bool (*found)(void *ctx, uint64_t task), void *ctx,
 		  struct awaiters *out)
 {
-	struct search s = {
-		.w = w, .h = h, .types = types, .found = found, .ctx = ctx, .out = out,
-		.future_cnt = 1, .futures = { future },
-	};
-	uint32_t i;
-	int err;
+	struct future_fields f;
+	int err = future_read(w, h, types, future, &f);
 
 	*out = (struct awaiters){ 0 };
-	err = examine_future(&s, future);
-	out->woken = false;
-	for (i = 1; !err && i < s.future_cnt && !is_enough(&s); i++)
-		if (examine_future(&s, s.futures[i]))
-			out->cut = true;
-	free(s.table);
+	if (!err)
+		awaiters_of(w, h, types,
+			    &(struct awaiters_callbacks){ f.callback0, f.callbacks }, found, ctx,
+			    out);
 	return err;
 }

@@ -28,6 +28,11 @@ struct awaiters {
 	char other[AWAITERS_NAME_BYTES];	/* the first of others: its qualified name, UTF-8 */
 };
 
+/* What a future calls when it is done: */
+struct awaiters_callbacks {
+	uint64_t callback0, callbacks;
+};
+
 /*
  * Pass on the tasks that await this future: found() returns false to end. 0; -EBADMSG: it is no
  * future; -errno of py_get() if it is unreadable. *out is valid in any case.
@@ -35,5 +40,9 @@ struct awaiters {
 int awaiters_read(struct py_walk *w, const struct async_homes *h, struct future_types *types,
 		  uint64_t future, bool (*found)(void *ctx, uint64_t task), void *ctx,
 		  struct awaiters *out);
+/* Likewise, for a future whose callbacks are known. Never fails: out->cut says what does. */
+void awaiters_of(struct py_walk *w, const struct async_homes *h, struct future_types *types,
+		 const struct awaiters_callbacks *callbacks,
+		 bool (*found)(void *ctx, uint64_t task), void *ctx, struct awaiters *out);
 
 #endif

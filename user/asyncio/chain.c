@@ -7,6 +7,11 @@
  * the time, and so were those that await these. Each of them is read until two reads agree, too:
  * the memory may lie, and a task can be cancelled, or begin to be awaited, meanwhile. A task of
  * trio is awaited by the one in whose nursery it is, which cannot end before it does.
+ *
+ * A task that C made is awaited by whom its callbacks lead to. So what is read from them on depends
+ * on no other member of it: it is the chain of each task that has these callbacks while that memory
+ * is the same. Whether it is, the BPF side finds out in the moment of a sample: so what was read
+ * when this task was gone serves others. Of other tasks, what is read begins with the task itself.
  */
 #include "asyncio/chain.h"
 
@@ -25,6 +30,9 @@ struct chain {
 	struct task_reader r;
 	const struct raw_task *q;
 	struct task_chain *out;
+	const struct target_mem *mem;
+	struct used_mem used;
+	struct target_mem noting;	/* used_read() from mem */
 	struct future_types types;
 	struct trio_slots slots;
 	struct raw_frame frames[TASK_FRAMES_MAX];	/* of the task that is read */
@@ -127,25 +135,32 @@ static bool read_name(struct chain *c)
 	return true;
 }
 
+/* Returns true if a task of Python's has the sample's frame, with its code object. */
+static bool has_frame(struct chain *c, const struct future_fields *f)
+{
+	uint64_t frame, code;
+
+	return f->kind == FUTURE_TASK && f->pure && !f->done && f->coro &&
+	       !coroutine_frame_read(&c->r.walk, c->r.at, f->coro, &frame, &code) &&
+	       frame == c->q->frame && code == c->q->coro;
+}
+
 /*
- * Returns true if the task is the sample's. One made by asyncio's Python classes has no name here:
- * it is taken for the same if its coroutine's frame is at the same address and has the same code.
+ * Returns true if the task is the sample's, and *f what it is now. One made by asyncio's Python
+ * classes has no name here: it is taken for the same if its coroutine's frame is at the same
+ * address and has the same code.
  */
-static bool is_same(struct chain *c)
+static bool is_same(struct chain *c, struct future_fields *f)
 {
 	const struct raw_task *q = c->q;
-	struct future_fields f;
-	struct coroutine coro;
 
-	if (read_fields(c, q->task, &f) ||
-	    f.kind != FUTURE_TASK || f.pure != !!q->pure)
+	if (read_fields(c, q->task, f))
 		return false;
-	if (f.pure)
-		return !f.done && f.coro &&
-		       !coroutine_read(&c->r.walk, c->r.at, f.coro, &coro) &&
-		       coro.frame == q->frame && coro.code == q->coro;
-	return !f.done && f.coro == q->coro && f.callback0 == q->callback0 &&
-	       f.callbacks == q->callbacks && f.name == q->name && read_name(c);
+	if (q->pure)
+		return has_frame(c, f);
+	return f->kind == FUTURE_TASK && !f->pure && !f->done && f->coro == q->coro &&
+	       f->callback0 == q->callback0 && f->callbacks == q->callbacks &&
+	       f->name == q->name && read_name(c);
 }
 
 /* ---- a task that awaits ---- */
@@ -200,32 +215,28 @@ static bool keep_first(void *ctx, uint64_t task)
 	return f->cnt < 2;
 }
 
-/* The task in whose nursery it is. */
-static uint64_t parent_of(struct chain *c, uint64_t task, enum async_end *end)
+/* The task of this nursery. */
+static uint64_t parent_of(struct chain *c, uint64_t nursery, enum async_end *end)
 {
-	struct trio_task t;
 	uint64_t parent;
 
 	*end = ASYNC_UNREADABLE;
-	if (trio_task_read(&c->r, &c->slots, task, &t) ||
-	    trio_parent_read(&c->r, t.nursery, &parent))
+	if (trio_parent_read(&c->r, nursery, &parent))
 		return 0;
 	*end = ASYNC_WHOLE;
 	return parent;
 }
 
-/* The first task that awaits this one; 0: none, and *end says why. */
-static uint64_t awaiter_of(struct chain *c, uint64_t task, enum async_end *end)
+/* The first task that awaits the one with these fields; 0: none, and *end says why. */
+static uint64_t awaiter_of(struct chain *c, const struct future_fields *f, enum async_end *end)
 {
+	const struct awaiters_callbacks callbacks = { f->callback0, f->callbacks };
 	struct first first = { 0 };
 	struct awaiters a;
 
 	if (c->q->trio)
-		return parent_of(c, task, end);
-	if (awaiters_read(&c->r.walk, homes_of(c), &c->types, task, keep_first, &first, &a)) {
-		*end = ASYNC_UNREADABLE;
-		return 0;
-	}
+		return parent_of(c, f->callback0, end);
+	awaiters_of(&c->r.walk, homes_of(c), &c->types, &callbacks, keep_first, &first, &a);
 	if (first.cnt > 1)
 		c->out->raw.flags |= ASYNC_SEVERAL;
 	if (first.cnt)
@@ -264,7 +275,7 @@ static uint64_t add_task(struct chain *c, uint64_t task, enum async_end *end)
 	if (*end != ASYNC_WHOLE)
 		return 0;
 	c->tasks[c->out->raw.ntasks] = task;
-	next = awaiter_of(c, task, end);
+	next = awaiter_of(c, &f, end);
 	if (!is_unchanged(c, task, &f)) {
 		c->moved = true;
 		*end = ASYNC_NOT_SUSPENDED;
@@ -273,7 +284,29 @@ static uint64_t add_task(struct chain *c, uint64_t task, enum async_end *end)
 	return next;
 }
 
-static enum async_end read_once(struct chain *c)
+/* From now on what is read is noted, and does not depend on what was read before. */
+static void begin_notes(struct chain *c)
+{
+	memset(&c->types, 0, sizeof(c->types));
+	memset(&c->slots, 0, sizeof(c->slots));
+	c->r.next_type = 0;
+	memset(c->r.types, 0, sizeof(c->r.types));
+	memset(c->r.codes, 0, sizeof(c->r.codes));
+	py_walk_forget(&c->r.walk);
+	used_begin(&c->used, c->mem);
+	c->noting = (struct target_mem){ used_read, &c->used };
+	c->r.walk.mem = &c->noting;
+	c->r.walk.used = &c->used;
+}
+
+static void end_notes(struct chain *c)
+{
+	c->r.walk.mem = c->mem;
+	c->r.walk.used = NULL;
+}
+
+/* The chain of the task with these fields; of a task of Python's, they are read again. */
+static enum async_end read_once(struct chain *c, struct future_fields *f)
 {
 	struct raw_async *raw = &c->out->raw;
 	enum async_end end = ASYNC_WHOLE;
@@ -282,15 +315,48 @@ static enum async_end read_once(struct chain *c)
 	c->moved = false;
 	raw->nframes = raw->ntasks = raw->flags = 0;
 	c->out->other[0] = '\0';
-	if (!is_same(c))
-		return ASYNC_GONE;
 	c->tasks[0] = c->q->task;
-	task = awaiter_of(c, c->q->task, &end);
+	begin_notes(c);
+	if (c->q->pure && (read_fields(c, c->q->task, f) || !has_frame(c, f)))
+		end = ASYNC_GONE;
+	task = end == ASYNC_WHOLE ? awaiter_of(c, f, &end) : 0;
 	while (task)
 		task = add_task(c, task, &end);
-	if (!is_same(c))
-		end = ASYNC_GONE;
+	end_notes(c);
+	return end;
+}
+
+static bool is_still(struct chain *c, const struct future_fields *f)
+{
+	struct future_fields now;
+
+	return is_same(c, &now) && now.callback0 == f->callback0 && now.callbacks == f->callbacks;
+}
+
+static enum async_end read_chain(struct chain *c)
+{
+	const struct raw_task *q = c->q;
+	struct future_fields f = { 0 };
+	enum async_end end = ASYNC_GONE;
+	int tries;
+
+	c->out->gone = !q->pure && !is_same(c, &f);
+	f.callback0 = q->callback0;
+	f.callbacks = q->callbacks;
+	for (tries = 0; tries < CHAIN_TRIES; tries++) {
+		end = read_once(c, &f);
+		if (!c->moved)
+			break;
+	}
+	c->out->gone = c->out->gone || !is_still(c, &f);
 	return c->r.walk.reads_left ? end : ASYNC_TIME;
+}
+
+/* ---- for the BPF side ---- */
+
+static bool is_kept(const struct chain *c, enum async_end end)
+{
+	return end == ASYNC_WHOLE || (end == ASYNC_SHAPE && !c->out->gone);
 }
 
 /* Without a chain, all of the record but its header is as if nothing had been read. */
@@ -304,21 +370,8 @@ static void finish(struct task_chain *out, enum async_end end)
 		out->other[0] = '\0';
 }
 
-static enum async_end read_chain(struct chain *c)
-{
-	enum async_end end = ASYNC_GONE;
-	int tries;
-
-	for (tries = 0; tries < CHAIN_TRIES; tries++) {
-		end = read_once(c);
-		if (!c->moved || end == ASYNC_GONE)
-			break;
-	}
-	return end;
-}
-
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
-		     const struct raw_task *q, struct task_chain *out)
+		     const struct raw_task *q, used_gather_fn gather, struct task_chain *out)
 {
 	struct chain *c = at->homes.cnt || q->trio ? calloc(1, sizeof(*c)) : NULL;
 	enum async_end end = ASYNC_UNREADABLE;
@@ -328,13 +381,17 @@ void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
 		.h = q->h, .tid = q->tid, .interp_id = q->interp_id, .cpu = q->cpu, .at = q->at,
 	};
 	out->raw.h.kind = RAW_ASYNC;
+	out->ranges.cnt = USED_NOT_KNOWN;
 	if (c) {
 		c->r.at = at;
 		c->q = q;
 		c->out = out;
+		c->mem = mem;
 		c->t = (struct task_read){ .frames = c->frames, .row = &c->row };
 		py_walk_init(&c->r.walk, mem, &at->objects, CHAIN_READS_MAX);
 		end = read_chain(c);
+		if (is_kept(c, end))
+			used_ranges_find(&c->used, gather, &out->ranges);
 		out->reads = CHAIN_READS_MAX - c->r.walk.reads_left;
 	}
 	finish(out, end);

@@ -20,13 +20,16 @@ struct task_chain {
 	struct raw_async raw;	/* as if the BPF side had sent it: with q's header, at and name */
 	char other[AWAITERS_NAME_BYTES];	/* ASYNC_SHAPE: the callback's name */
 	uint32_t reads;		/* reads that were made */
+	uint8_t gone;		/* 1: q's task was gone: the chain is not its, but perhaps that of
+				 * others with its callbacks */
+	struct used_ranges ranges;	/* what it follows from, if the BPF side can recognise it */
 };
 
 /*
- * If q->trio, at->library is TASKS_TRIO. Never fails: out->raw.end says how the walk ended. *out is
- * well-formed.
+ * If q->trio, at->library is TASKS_TRIO. gather: of mem; for ranges. Never fails: out->raw.end
+ * says how the walk ended. *out is well-formed.
  */
 void task_chain_read(const struct target_mem *mem, const struct tasks_at *at,
-		     const struct raw_task *q, struct task_chain *out);
+		     const struct raw_task *q, used_gather_fn gather, struct task_chain *out);
 
 #endif

@@ -123,6 +123,21 @@ static uint64_t old_stack(const struct py_code_layout *row, const uint8_t *frame
 	       stack + 8ull * (uint32_t)depth : 0;
 }
 
+static void use_old(struct py_walk *w, const struct tasks_at *at, const struct py_code_layout *row,
+		    uint64_t addr, const uint8_t *f)
+{
+	uint16_t base = at->l.fr_base - (w->head - PLAIN_HEAD);
+
+	py_use(w, addr + row->generator, f + row->generator, 8);
+	py_use(w, addr + base + at->l.fr_code, f + base + at->l.fr_code, 8);
+	py_use(w, addr + base + at->l.fr_ip, f + base + at->l.fr_ip, 4);
+	py_use(w, addr + row->stack, f + row->stack, 8);
+	if (row->depth)
+		py_use(w, addr + row->depth, f + row->depth, 4);
+	if (at->objects.minor == 10)
+		py_use(w, addr + row->state, f + row->state, 1);
+}
+
 static int look_old(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,
 		    struct coroutine *c)
 {
@@ -133,14 +148,18 @@ static int look_old(struct py_walk *w, const struct tasks_at *at, const uint8_t 
 
 	c->frame = word_at(bytes, w->head);
 	c->state = CORO_ENDED;
+	py_use(w, c->addr + w->head, bytes + w->head, 8);
+	if (at->objects.minor < 10)
+		py_use(w, c->addr + state_at(w, at), bytes + state_at(w, at), 1);
 	if (!c->frame)
 		return 0;
 	if (base + at->l.fr_code + 8u > sizeof(f) || base + at->l.fr_ip + 4u > sizeof(f))
 		return -EBADMSG;
 	/* The frame is an object: its head may be longer, too. */
-	err = py_get(w, c->frame + more, f, sizeof(f));
+	err = py_peek(w, c->frame + more, f, sizeof(f));
 	if (err)
 		return err;
+	use_old(w, at, row, c->frame + more, f);
 	if (word_at(f, row->generator) != c->addr)
 		return -EBADMSG;
 	c->code = word_at(f, base + at->l.fr_code);
@@ -157,8 +176,9 @@ static bool awaits_old(struct py_walk *w, const struct py_layout *l, const struc
 	uint64_t bytes, next = (c->ip * l->lasti_unit) + 2;
 	uint8_t op;
 
-	return next >= CODE_TABLE_MAX || py_pointer(w, c->code + l->co_code, &bytes) ||
-	       py_get(w, bytes + l->bytes_data + next, &op, 1) || op == OP_YIELD_FROM;
+	return next >= CODE_TABLE_MAX ||
+	       py_peek(w, c->code + l->co_code, &bytes, sizeof(bytes)) ||
+	       py_peek(w, bytes + l->bytes_data + next, &op, 1) || op == OP_YIELD_FROM;
 }
 
 /* ---- from 3.11 on ---- */
@@ -202,6 +222,20 @@ static uint64_t new_stack(const struct tasks_at *at, const struct coroutine *c,
 	       c->frame + row->slots + 8ull * (uint32_t)cnt : 0;
 }
 
+static void use_new(struct py_walk *w, const struct tasks_at *at, uint64_t addr, const uint8_t *f)
+{
+	const struct py_layout *l = &at->l;
+	uint16_t stack = at->objects.minor >= 14 ? at->async.coro.fr_stack :
+			 py_code_layout(at->objects.minor)->stack;
+
+	py_use(w, addr + l->fr_owner, f + l->fr_owner, 1);
+	py_use(w, addr + l->fr_code, f + l->fr_code, 8);
+	py_use(w, addr + l->fr_ip, f + l->fr_ip, 8);
+	py_use(w, addr + stack, f + stack, 8);
+	if (l->fr_tlbc_index != ABI_NO_OFF)
+		py_use(w, addr + l->fr_tlbc_index, f + l->fr_tlbc_index, 4);
+}
+
 static int look_new(struct py_walk *w, const struct tasks_at *at, const uint8_t *bytes,
 		    struct coroutine *c)
 {
@@ -211,8 +245,10 @@ static int look_new(struct py_walk *w, const struct tasks_at *at, const uint8_t 
 
 	c->raw_state = (int8_t)bytes[state_at(w, at)];
 	c->state = new_state(at, c->raw_state);
+	py_use(w, c->addr + state_at(w, at), bytes + state_at(w, at), 1);
 	if (c->state == CORO_ENDED)
 		return 0;
+	use_new(w, at, c->addr + off, f);
 	if (at->objects.minor < 14 && f[l->fr_owner] != OWNED_BY_GENERATOR)
 		return -EBADMSG;
 	c->frame = c->addr + off;
@@ -231,7 +267,7 @@ static bool awaits_new(struct py_walk *w, uint8_t minor, const struct coroutine 
 	const uint8_t resume = 151, other = minor == 11 ? 150 : 240;
 	uint8_t unit[2];
 
-	return py_get(w, c->ip + 2, unit, sizeof(unit)) ||
+	return py_peek(w, c->ip + 2, unit, sizeof(unit)) ||
 	       ((unit[0] == resume || unit[0] == other) && unit[1] >= AFTER_YIELD_FROM);
 }
 
@@ -265,10 +301,12 @@ void coroutine_awaits(struct py_walk *w, const struct tasks_at *at, const uint8_
 	if (!c->stack || c->stack & 7)
 		return;
 	slot = c->stack - (minor >= 14 ? at->async.coro.awaited_below : 8);
-	if (slot >= c->addr && slot - c->addr <= len - 8)
+	if (slot >= c->addr && slot - c->addr <= len - 8) {
 		value = word_at(bytes, slot - c->addr);
-	else if (py_get(w, slot, &value, 8))
+		py_use(w, slot, bytes + (slot - c->addr), 8);
+	} else if (py_get(w, slot, &value, 8)) {
 		return;
+	}
 	c->awaits = minor >= 14 ? value & ~(uint64_t)at->async.coro.stack_tag_mask : value;
 }
 
@@ -285,18 +323,25 @@ uint32_t coroutine_lasti(struct py_walk *w, const struct tasks_at *at, const str
 	return !start || off >= RAW_LASTI_LINE ? RAW_LASTI_NONE : (uint32_t)off;
 }
 
-int coroutine_read(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
-		   struct coroutine *out)
+int coroutine_frame_read(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
+			 uint64_t *frame, uint64_t *code)
 {
-	size_t need = coroutine_bytes(w, at), n = object_first_read(obj, need, COROUTINE_READ);
-	uint8_t bytes[COROUTINE_READ];
-	int err = need ? py_get(w, obj, bytes, n) : -EBADMSG;
+	int8_t state;
+	int err;
 
+	if (!coroutine_bytes(w, at))
+		return -EBADMSG;
+	*frame = obj + inner_frame(w, at);
+	if (at->objects.minor <= 10) {
+		err = py_pointer(w, *frame, frame);
+	} else {
+		err = py_peek(w, obj + state_at(w, at), &state, 1);
+		if (!err && new_state(at, state) == CORO_ENDED)
+			err = -ENOENT;
+	}
 	if (!err)
-		err = coroutine_look(w, at, obj, bytes, n, out);
-	if (err)
-		return err;
-	coroutine_awaits(w, at, bytes, n, out);
-	out->lasti = coroutine_lasti(w, at, out);
-	return 0;
+		err = py_get(w, *frame + at->l.fr_base + at->l.fr_code, code, sizeof(*code));
+	if (!err)
+		*code &= ~(uint64_t)at->l.code_tag_mask;
+	return err;
 }

@@ -43,18 +43,19 @@ struct coroutine {
 };
 
 /*
- * Read it: obj must be of a type with this layout, which the caller has found out. 1 to 5 reads. 0;
- * -EBADMSG: it is none; -errno of py_get().
+ * Its frame, and that frame's code object. 0; -ENOENT: it has ended, and so has no frame; -EBADMSG;
+ * -errno. Whether it runs is not noted (py_use()).
  */
-int coroutine_read(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
-		   struct coroutine *out);
+int coroutine_frame_read(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
+			 uint64_t *frame, uint64_t *code);
 
 /* How many bytes of a coroutine must be readable; 0: the layout is invalid. */
 size_t coroutine_bytes(const struct py_walk *w, const struct tasks_at *at);
 /*
- * coroutine_read() in steps, if the object's first len bytes, at least coroutine_bytes(), were read
- * before. coroutine_look(): everything but lasti and awaits; a state SUSPENDED may turn out to be
- * YIELDED.
+ * What a coroutine is, of which the first len bytes, at least coroutine_bytes(), were read before:
+ * obj must be of a type with this layout, which the caller has found out. coroutine_look():
+ * everything but lasti and awaits; a state SUSPENDED may turn out to be YIELDED. 0; -EBADMSG: it is
+ * none; -errno of py_get().
  */
 int coroutine_look(struct py_walk *w, const struct tasks_at *at, uint64_t obj,
 		   const uint8_t *bytes, size_t len, struct coroutine *out);

@@ -48,12 +48,12 @@ static enum future_kind kind_of_type(struct py_walk *w, const struct async_homes
 	enum future_kind kind = kind_of_base(h, type, pure);
 	uint64_t mro, cnt, bases[FUTURE_BASES_MAX], i;
 
-	if (kind != FUTURE_NONE || py_pointer(w, type + w->head + PY_TYPE_MRO, &mro) ||
-	    py_expect(w, mro, PY_IS_TUPLE) || py_get(w, mro + w->head, &cnt, sizeof(cnt)))
+	if (kind != FUTURE_NONE || py_peek(w, type + w->head + PY_TYPE_MRO, &mro, sizeof(mro)) ||
+	    py_expect(w, mro, PY_IS_TUPLE) || py_peek(w, mro + w->head, &cnt, sizeof(cnt)))
 		return kind;
 	if (cnt > FUTURE_BASES_MAX)
 		cnt = FUTURE_BASES_MAX;
-	if (py_get(w, py_tuple_items(w, mro), bases, cnt * sizeof(bases[0])))
+	if (py_peek(w, py_tuple_items(w, mro), bases, cnt * sizeof(bases[0])))
 		return FUTURE_NONE;
 	for (i = 0; i < cnt && kind == FUTURE_NONE; i++)
 		kind = kind_of_base(h, bases[i], pure);
@@ -93,6 +93,20 @@ enum future_kind future_kind(struct py_walk *w, const struct async_homes *h,
 
 /* ---- of C ---- */
 
+static void use_struct(struct py_walk *w, const struct async_fields *f, uint64_t obj,
+		       const uint8_t *b, enum future_kind kind)
+{
+	py_use(w, obj + f->loop, b + f->loop, 8);
+	py_use(w, obj + f->callback0, b + f->callback0, 8);
+	py_use(w, obj + f->callbacks, b + f->callbacks, 8);
+	py_use(w, obj + f->state, b + f->state, 4);
+	if (kind != FUTURE_TASK)
+		return;
+	py_use(w, obj + f->fut_waiter, b + f->fut_waiter, 8);
+	py_use(w, obj + f->coro, b + f->coro, 8);
+	py_use(w, obj + f->name, b + f->name, 8);
+}
+
 static int read_struct(struct py_walk *w, const struct async_homes *h, uint64_t obj,
 		       struct future_fields *out)
 {
@@ -100,10 +114,11 @@ static int read_struct(struct py_walk *w, const struct async_homes *h, uint64_t 
 	uint16_t len = out->kind == FUTURE_TASK ? f->task_bytes : f->future_bytes;
 	uint8_t b[STRUCT_BYTES];
 	uint32_t state;
-	int err = len > sizeof(b) ? -EBADMSG : py_get(w, obj, b, len);
+	int err = len > sizeof(b) ? -EBADMSG : py_peek(w, obj, b, len);
 
 	if (err)
 		return err;
+	use_struct(w, f, obj, b, out->kind);
 	memcpy(&out->loop, b + f->loop, 8);
 	memcpy(&out->callback0, b + f->callback0, 8);
 	memcpy(&out->callbacks, b + f->callbacks, 8);

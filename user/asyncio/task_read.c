@@ -88,8 +88,8 @@ static enum task_type type_by_name(struct task_reader *r, uint64_t type)
 	uint64_t at;
 	size_t i;
 
-	if (task_get(r, type + head_bytes(r) + TYPE_NAME, &at, 8) ||
-	    task_get(r, at, name, object_first_read(at, 2, sizeof(name) - 1)))
+	if (py_peek(&r->walk, type + head_bytes(r) + TYPE_NAME, &at, 8) ||
+	    py_peek(&r->walk, at, name, object_first_read(at, 2, sizeof(name) - 1)))
 		return TASK_TYPE_OTHER;
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i].name))
@@ -107,7 +107,7 @@ static int type_at(struct task_reader *r, uint64_t type)
 	for (i = 0; i < TASK_TYPES; i++)
 		if (type && r->types[i].addr == type)
 			return (int)i;
-	err = type ? task_get(r, type + head_bytes(r) + TYPE_FLAGS, &flags, 8) : -EBADMSG;
+	err = type ? py_peek(&r->walk, type + head_bytes(r) + TYPE_FLAGS, &flags, 8) : -EBADMSG;
 	if (err)
 		return err;
 	i = r->next_type++ % TASK_TYPES;
@@ -174,14 +174,21 @@ static bool follows_all(const struct task_reader *r)
 
 static uint32_t identity_of(struct task_reader *r, uint64_t code)
 {
-	uint32_t i = (uint32_t)(code >> 4) % TASK_CODES;
+	uint32_t i = (uint32_t)(code >> 4) % TASK_CODES, k;
+	struct code_header_part parts[CODE_HEADER_PARTS];
+	size_t n = code_header_bytes(&r->at->l);
+	uint8_t b[CODE_HEADER_MAX];
 
 	if (r->codes[i].addr == code || !r->walk.reads_left)
 		return r->codes[i].addr == code ? r->codes[i].id : 0;
-	r->walk.reads_left--;
 	r->codes[i].addr = code;
-	if (code_identity_read(r->walk.mem, &r->at->l, code, &r->codes[i].id))
-		r->codes[i].id = 0;
+	r->codes[i].id = 0;
+	if (!n || py_peek(&r->walk, code, b, n))
+		return 0;
+	r->codes[i].id = code_identity_of(r->walk.mem, &r->at->l, b);
+	code_header_parts(&r->at->l, parts);
+	for (k = 0; k < CODE_HEADER_PARTS; k++)
+		py_use(&r->walk, code + parts[k].off, b + parts[k].off, parts[k].len);
 	return r->codes[i].id;
 }
 
@@ -190,7 +197,7 @@ static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uin
 {
 	size_t n = object_first_read(addr, need, COROUTINE_READ);
 
-	return !need || need > COROUTINE_READ || task_get(r, addr, b, n) ? 0 : n;
+	return !need || need > COROUTINE_READ || py_peek(&r->walk, addr, b, n) ? 0 : n;
 }
 
 static void add_frame(struct task_reader *r, struct task_read *t, const struct coroutine *c)
@@ -214,14 +221,17 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 	int i;
 
 	memcpy(&type, b + head_bytes(r) - 8, 8);
+	py_use(&r->walk, *obj + head_bytes(r) - 8, b + head_bytes(r) - 8, 8);
 	if (t->coro_cnt && type == t->type)
 		return TASK_TYPE_COROUTINE;
 	i = type_at(r, type);
 	what = i < 0 ? TASK_TYPE_OTHER : r->types[i].what;
 	if (what == TASK_TYPE_WRAPPER && !follows_all(r))
 		what = TASK_TYPE_OTHER;
-	if (what == TASK_TYPE_STEP || what == TASK_TYPE_WRAPPER)
+	if (what == TASK_TYPE_STEP || what == TASK_TYPE_WRAPPER) {
+		py_use(&r->walk, *obj + head_bytes(r), b + head_bytes(r), 8);
 		memcpy(obj, b + head_bytes(r), 8);
+	}
 	if (t->coro_cnt)
 		return what == TASK_TYPE_COROUTINE && !follows_all(r) ? TASK_TYPE_OTHER : what;
 	t->type = type;

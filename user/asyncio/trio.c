@@ -68,7 +68,7 @@ int trio_task_read(struct task_reader *r, struct trio_slots *s, uint64_t addr,
 	uint32_t head = r->walk.head;
 	uint8_t b[TASK_BYTES_MAX];
 	uint64_t type;
-	int err = task_get(r, addr, b, s->type ? s->bytes : head);
+	int err = py_peek(&r->walk, addr, b, s->type ? s->bytes : head);
 
 	if (err)
 		return err;
@@ -76,10 +76,13 @@ int trio_task_read(struct task_reader *r, struct trio_slots *s, uint64_t addr,
 	if (type != s->type) {
 		err = find_slots(r, s, type);
 		if (!err)
-			err = task_get(r, addr, b, s->bytes);
+			err = py_peek(&r->walk, addr, b, s->bytes);
 		if (err)
 			return err;
 	}
+	py_use(&r->walk, addr + head - 8, b + head - 8, 8);
+	py_use(&r->walk, addr + s->coro, b + s->coro, 8);
+	py_use(&r->walk, addr + s->nursery, b + s->nursery, 8);
 	memcpy(&t->coro, b + s->coro, 8);
 	memcpy(&t->name, b + s->name, 8);
 	memcpy(&t->nursery, b + s->nursery, 8);

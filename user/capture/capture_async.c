@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "bpf/abi_await.h"
 #include "capture/capture_state.h"
+#include "capture/known_chains.h"
 #include "host/proc.h"
 #include "memory/remote_mem.h"
 #include "target/inspector.h"
@@ -27,10 +28,16 @@ static int async_configure(struct capture *s)
 {
 	s->skel->rodata->cfg_async = s->args.async;
 	s->skel->rodata->cfg_task_names = s->args.async && s->args.task_names;
+	int err;
+
 	if (!s->args.async)
 		return 0;
-	return bpf_map__set_max_entries(s->skel->maps.async_places,
-					bpf_map__max_entries(s->skel->maps.py_procs));
+	err = bpf_map__set_max_entries(s->skel->maps.async_places,
+				       bpf_map__max_entries(s->skel->maps.py_procs));
+	/* A task's name is read with its chain. */
+	if (!err && !s->args.task_names)
+		err = bpf_map__set_max_entries(s->skel->maps.async_chains, KNOWN_CHAINS_MAX);
+	return err;
 }
 
 /* ---- the place of a process ---- */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_chains.c - for --async in CPython 3.8 to 3.13, and for trio: reads who awaits the task of
- * a sample, as soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h).
+ * a sample, as soon as its RAW_TASK has arrived, while the task lives (asyncio/chain.h). What it
+ * has read the BPF side recognises from then on (known_chains.h).
  *
  * The reader may use a share of a CPU for that. Users that ask for chains have the same part of it,
  * and so have the processes of a user. What exceeds it is counted, and the stack keeps the loop.
@@ -15,6 +16,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "capture/capture_state.h"
+#include "capture/known_chains.h"
 #include "host/identity.h"
 #include "memory/remote_mem.h"
 #include "resolve/process.h"
@@ -45,6 +47,7 @@ struct capture_chains {
 	uint32_t user_cnt;
 	struct party more;		/* further users */
 	struct async_others others;
+	struct known_chains known;
 };
 
 /* ---- shares ---- */
@@ -147,14 +150,19 @@ const struct async_others *capture_chains_others(const struct capture *s)
 
 /* ---- records ---- */
 
+static void set_sample(const struct raw_task *q, struct raw_async *out)
+{
+	out->h = q->h;
+	out->tid = q->tid;
+	out->interp_id = q->interp_id;
+	out->cpu = q->cpu;
+	out->at = q->at;
+}
+
 static void no_chain(const struct raw_task *q, enum async_end end, struct task_chain *out)
 {
 	memset(out, 0, offsetof(struct task_chain, raw.frames));
-	out->raw.h = q->h;
-	out->raw.tid = q->tid;
-	out->raw.interp_id = q->interp_id;
-	out->raw.cpu = q->cpu;
-	out->raw.at = q->at;
+	set_sample(q, &out->raw);
 	out->raw.end = end;
 	out->other[0] = '\0';
 }
@@ -175,6 +183,21 @@ static bool chain_at(struct capture *s, struct tracked *t, const struct raw_task
 	if (!t->homes)
 		capture_async_look(s, t);
 	return t->homes && capture_async_at(s, t, at);
+}
+
+/* The BPF side has recognised it, and it is kept no more: counted as late. */
+static void take_known(struct capture *s, const struct raw_task *q, struct task_chain *out)
+{
+	const struct known_chain *k = known_chains_get(&s->chains->known, q->known);
+
+	no_chain(q, ASYNC_TIME, out);
+	if (!k)
+		return;
+	memcpy(&out->raw, k->raw, offsetof(struct raw_async, frames) +
+	       k->raw->nframes * sizeof(k->raw->frames[0]));
+	memcpy(out->other, k->other, sizeof(out->other));
+	set_sample(q, &out->raw);
+	out->raw.name_at.len = 0;
 }
 
 static void read_chain(struct capture *s, struct tracked *t, const struct raw_task *q,
@@ -198,21 +221,28 @@ static void read_chain(struct capture *s, struct tracked *t, const struct raw_ta
 	if (err)
 		no_chain(q, err == -EBUSY ? ASYNC_TIME : ASYNC_GONE, out);
 	count_time(s->chains, t, user, out, now_ns() - now);
-	if (out->raw.end == ASYNC_SHAPE)
-		count_other(&s->chains->others, out->other);
+	if (!err && !s->args.task_names)
+		known_chains_put(&s->chains->known, s->skel->maps.async_chains, t->tgid, q, out);
+	if (!err && out->gone)
+		no_chain(q, ASYNC_GONE, out);
 }
 
 int capture_chains_take(struct capture *s, struct tracked *t, const struct raw_task *q, size_t len)
 {
 	static struct task_chain chain;
 
-	if (len < sizeof(*q))
+	if (len < offsetof(struct raw_task, name_bytes) || (!q->known && len < sizeof(*q)))
 		return -EBADMSG;
 	if (!s->chains)
 		s->chains = calloc(1, sizeof(*s->chains));
 	if (!s->chains)
 		return -ENOMEM;
-	read_chain(s, t, q, &chain);
+	if (q->known)
+		take_known(s, q, &chain);
+	else
+		read_chain(s, t, q, &chain);
+	if (chain.raw.end == ASYNC_SHAPE)
+		count_other(&s->chains->others, chain.other);
 	chain.raw.h.kind = RAW_ASYNC;
 	chain.raw.flags |= q->flags & ASYNC_INSIDE;
 	return process_take(t->process, &chain.raw.h, offsetof(struct raw_async, frames) +
@@ -229,6 +259,7 @@ static void chains_free(struct capture *s)
 	while ((p = u64map_next(&s->chains->users, &pos)))
 		free(p);
 	u64map_free(&s->chains->users);
+	known_chains_free(&s->chains->known);
 	free(s->chains);
 	s->chains = NULL;
 }

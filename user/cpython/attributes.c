@@ -21,7 +21,7 @@ bool py_is_text(struct py_walk *w, uint64_t addr, const char *text)
 	uint64_t length;
 	uint32_t state;
 
-	if (need > sizeof(bytes) || py_get(w, addr, bytes, need))
+	if (need > sizeof(bytes) || py_peek(w, addr, bytes, need))
 		return false;
 	memcpy(&length, bytes + o->str_length, sizeof(length));
 	memcpy(&state, bytes + o->str_state, sizeof(state));
@@ -37,7 +37,7 @@ uint32_t py_text_among(struct py_walk *w, uint64_t addr, const char *const texts
 	uint64_t length;
 	uint32_t state, i;
 
-	if (n > sizeof(bytes) || py_get(w, addr, bytes, n))
+	if (n > sizeof(bytes) || py_peek(w, addr, bytes, n))
 		return cnt;
 	memcpy(&length, bytes + o->str_length, sizeof(length));
 	memcpy(&state, bytes + o->str_state, sizeof(state));
@@ -137,7 +137,7 @@ static int find_managed(struct py_walk *w, uint64_t obj, uint64_t type, uint64_t
 		return *dict || *values ? 0 : -ENOENT;
 	if (!(flags & PY_INLINE_VALUES))
 		return -ENOENT;
-	err = py_get(w, type + w->head + 16, &basic, sizeof(basic));
+	err = py_peek(w, type + w->head + 16, &basic, sizeof(basic));
 	*values = obj + basic;
 	if (!err)
 		err = py_get(w, *values, head, sizeof(head));
@@ -155,7 +155,7 @@ int py_attributes(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *dic
 	if (!err && w->o->minor >= 11 && flags & PY_MANAGED_DICT)
 		return find_managed(w, obj, *type, flags, dict, values);
 	if (!err)
-		err = py_get(w, *type + w->head + 272, &at, sizeof(at));	/* tp_dictoffset */
+		err = py_peek(w, *type + w->head + 272, &at, sizeof(at));	/* tp_dictoffset */
 	if (!err && (at <= 0 || at > 65536))
 		err = -EBADMSG;
 	return err ? err : py_pointer(w, obj + at, dict);

@@ -50,11 +50,11 @@ static void c_text(struct py_walk *w, uint64_t addr, char *out, size_t size)
 	size_t n = object_first_read(addr, 1, size - 1), i;
 
 	memset(out, 0, size);
-	if (!addr || py_get(w, addr, out, n)) {
+	if (!addr || py_peek(w, addr, out, n)) {
 		out[0] = '\0';
 		return;
 	}
-	if (n < size - 1 && !memchr(out, 0, n) && py_get(w, addr + n, out + n, size - 1 - n))
+	if (n < size - 1 && !memchr(out, 0, n) && py_peek(w, addr + n, out + n, size - 1 - n))
 		memset(out + n, 0, size - n);
 	for (i = 0; out[i]; i++)
 		if (out[i] < ' ' || out[i] > '~')
@@ -70,7 +70,7 @@ static void str_text(struct py_walk *w, uint64_t str, char *out, size_t size)
 	if (!str || !w->reads_left)
 		return;
 	w->reads_left--;
-	if (code_read_string(w->mem, w->o, str, &s, &len))
+	if (code_read_string(w->used ? &w->used->mem : w->mem, w->o, str, &s, &len))
 		return;
 	utf8_copy(out, size, s, len);
 	free(s);
@@ -107,7 +107,7 @@ static void type_name(struct py_walk *w, uint64_t type, char name[PY_CALLABLE_NA
 	uint64_t at;
 
 	name[0] = '\0';
-	if (!py_pointer(w, type + w->head + TYPE_NAME, &at))
+	if (!py_peek(w, type + w->head + TYPE_NAME, &at, sizeof(at)))
 		c_text(w, at, name, PY_CALLABLE_NAME_BYTES);
 }
 
@@ -121,10 +121,11 @@ static int read_object(struct py_walk *w, uint64_t obj, struct object_words *o)
 {
 	uint64_t all[1 + OBJECT_WORDS];
 	size_t n = object_first_read(obj + w->head - 8, 3 * sizeof(all[0]), sizeof(all));
-	int err = obj ? py_get(w, obj + w->head - 8, all, n) : -ENOENT;
+	int err = obj ? py_peek(w, obj + w->head - 8, all, n) : -ENOENT;
 
 	if (err)
 		return err;
+	py_use(w, obj + w->head - 8, all, sizeof(all[0]));
 	o->addr = obj;
 	o->type = all[0];
 	o->cnt = (uint32_t)(n / sizeof(all[0])) - 1;
@@ -136,11 +137,18 @@ static int read_object(struct py_walk *w, uint64_t obj, struct object_words *o)
 static int need_words(struct py_walk *w, struct object_words *o, uint32_t cnt)
 {
 	int err = o->cnt >= cnt ? 0 :
-		  py_get(w, o->addr + w->head, o->words, cnt * sizeof(o->words[0]));
+		  py_peek(w, o->addr + w->head, o->words, cnt * sizeof(o->words[0]));
 
 	if (!err && o->cnt < cnt)
 		o->cnt = cnt;
 	return err;
+}
+
+/* One of the words that were read. */
+static uint64_t word_of(struct py_walk *w, const struct object_words *o, uint32_t i)
+{
+	py_use(w, o->addr + w->head + 8ull * i, &o->words[i], sizeof(o->words[i]));
+	return o->words[i];
 }
 
 /* The kind of an object of this type; of OTHER also its name. */
@@ -173,9 +181,9 @@ static int read_function(struct py_walk *w, struct object_words *o, struct py_ca
 
 	if (err)
 		return err;
-	out->code = o->words[at->code];
-	out->closure = o->words[at->closure];
-	str_text(w, o->words[at->qualname], out->name, sizeof(out->name));
+	out->code = word_of(w, o, at->code);
+	out->closure = word_of(w, o, at->closure);
+	str_text(w, word_of(w, o, at->qualname), out->name, sizeof(out->name));
 	return 0;
 }
 
@@ -184,8 +192,8 @@ static int read_builtin(struct py_walk *w, struct object_words *o, struct py_cal
 {
 	uint64_t name;
 
-	out->self = o->words[1];
-	if (!py_pointer(w, o->words[0], &name))
+	out->self = word_of(w, o, 1);
+	if (!py_peek(w, word_of(w, o, 0), &name, sizeof(name)))
 		c_text(w, name, out->name, sizeof(out->name));
 	return 0;
 }
@@ -207,10 +215,11 @@ static int read_cython(struct py_walk *w, struct object_words *o, struct py_call
 {
 	int err = need_words(w, o, CY_WORDS);
 
-	if (!err)
-		str_text(w, o->words[cython_qualname(w, o->words)], out->name,
-			 sizeof(out->name));
-	return err;
+	if (err)
+		return err;
+	py_use(w, o->addr + w->head, o->words, CY_WORDS * sizeof(o->words[0]));
+	str_text(w, o->words[cython_qualname(w, o->words)], out->name, sizeof(out->name));
+	return 0;
 }
 
 /* Of every kind but METHOD and PARTIAL. */
@@ -243,7 +252,7 @@ static int read_inner(struct py_walk *w, struct py_callable_types *types, uint64
 			return err;
 		inner.kind = kind_of(w, types, o.type, inner.name);
 		if (inner.kind == PY_CALL_METHOD || inner.kind == PY_CALL_PARTIAL) {
-			obj = o.words[0];
+			obj = word_of(w, &o, 0);
 			continue;
 		}
 		err = read_simple(w, &o, &inner);
@@ -267,8 +276,8 @@ int py_callable_read(struct py_walk *w, struct py_callable_types *types, uint64_
 	if (out->kind != PY_CALL_METHOD && out->kind != PY_CALL_PARTIAL)
 		return read_simple(w, &o, out);
 	/* im_func, im_self; fn, args */
-	*(out->kind == PY_CALL_METHOD ? &out->self : &out->args) = o.words[1];
-	return read_inner(w, types, o.words[0], out);
+	*(out->kind == PY_CALL_METHOD ? &out->self : &out->args) = word_of(w, &o, 1);
+	return read_inner(w, types, word_of(w, &o, 0), out);
 }
 
 /* ---- closures ---- */
@@ -282,15 +291,17 @@ static int tuple_read(struct py_walk *w, uint64_t tuple, uint64_t *items, uint32
 {
 	uint64_t first[1 + FIRST_ITEMS], from = tuple + w->head;
 	size_t n = object_first_read(from, sizeof(first[0]), sizeof(first));
-	int err = py_get(w, from, first, n);
+	int err = py_peek(w, from, first, n);
 
 	if (err)
 		return err;
+	py_use(w, from, first, sizeof(first[0]));
 	*len = first[0];
 	if (!*len || *len > max)
 		return *len ? -EBADMSG : -ENOENT;
 	if (py_tuple_items(w, tuple) != from + 8 || *len > n / sizeof(first[0]) - 1)
 		return py_get(w, py_tuple_items(w, tuple), items, *len * sizeof(*items));
+	py_use(w, from + 8, first + 1, *len * sizeof(*items));
 	memcpy(items, first + 1, *len * sizeof(*items));
 	return 0;
 }
@@ -314,8 +325,8 @@ static int names_of(struct py_walk *w, const struct py_callable *f, uint64_t *na
 
 	if (!row)
 		return -EBADMSG;
-	err = py_pointer(w, f->code + w->head - PLAIN_HEAD +
-			 (w->o->minor < 11 ? row->third : row->names), &tuple);
+	err = py_peek(w, f->code + w->head - PLAIN_HEAD +
+		      (w->o->minor < 11 ? row->third : row->names), &tuple, sizeof(tuple));
 	return err ? err : tuple_read(w, tuple, names, PY_CELL_NAMES_MAX, cnt);
 }
 

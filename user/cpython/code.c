@@ -13,8 +13,6 @@
 #include "cpython/code.h"
 #include "cpython/layout.h"
 
-/* Longer than PyCodeObject's fixed part (216 bytes in 3.15, 240 free-threaded). */
-#define HEADER_MAX 512
 /* Most line tables fit. */
 #define FIRST_READ 512
 /* sizeof(PyObject) assumed by py_code_layout(). */
@@ -36,18 +34,30 @@ struct header {
 	uint32_t flags;		/* co_flags; 0: not asked for */
 };
 
-static size_t header_end(const struct py_layout *l)
+void code_header_parts(const struct py_layout *l,
+		       struct code_header_part parts[CODE_HEADER_PARTS])
 {
-	const size_t ends[] = {
-		l->co_filename + 8u, l->co_name + 8u, l->co_qualname + 8u, l->co_linetable + 8u,
-		l->co_firstlineno + 4u, l->co_version == ABI_NO_OFF ? 0 : l->co_version + 4u,
+	const struct code_header_part all[CODE_HEADER_PARTS] = {
+		{ l->co_filename, 8 }, { l->co_name, 8 }, { l->co_qualname, 8 },
+		{ l->co_linetable, 8 }, { l->co_firstlineno, 4 },
+		{ l->co_version == ABI_NO_OFF ? 0 : l->co_version,
+		  l->co_version == ABI_NO_OFF ? 0 : 4 },
 	};
+
+	memcpy(parts, all, sizeof(all));
+}
+
+/* Longer than PyCodeObject's is no code object: it has 216 bytes in 3.15, 240 free-threaded. */
+size_t code_header_bytes(const struct py_layout *l)
+{
+	struct code_header_part parts[CODE_HEADER_PARTS];
 	size_t end = 0, i;
 
-	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends[i] > end)
-			end = ends[i];
-	return end;
+	code_header_parts(l, parts);
+	for (i = 0; i < CODE_HEADER_PARTS; i++)
+		if (parts[i].off + parts[i].len > (int)end)
+			end = parts[i].off + parts[i].len;
+	return end <= CODE_HEADER_MAX ? end : 0;
 }
 
 /* The hash that the BPF side computes (read_string_hash() in bpf/pystring.bpf.h). 0: unreadable. */
@@ -66,7 +76,23 @@ static uint32_t read_string_hash(const struct target_mem *mem, const struct py_l
 	return string_hash(length, head, tail);
 }
 
-/* Returns the offset of co_flags, which is before the members of header_end(); 0: unknown. */
+static void parse_header(const struct target_mem *mem, const struct py_layout *l,
+			 const uint8_t *b, struct header *h)
+{
+	memset(h, 0, sizeof(*h));
+	memcpy(&h->filename, b + l->co_filename, 8);
+	memcpy(&h->name, b + l->co_name, 8);
+	memcpy(&h->qualname, b + l->co_qualname, 8);
+	memcpy(&h->linetable, b + l->co_linetable, 8);
+	memcpy(&h->firstlineno, b + l->co_firstlineno, 4);
+	if (l->co_version != ABI_NO_OFF)
+		memcpy(&h->version, b + l->co_version, 4);
+	if (!h->version)
+		h->version = names_hash(read_string_hash(mem, l, h->qualname),
+					read_string_hash(mem, l, h->filename));
+}
+
+/* Returns the offset of co_flags, which is below code_header_bytes(); 0: unknown. */
 static size_t flags_at(const struct py_object_layout *o)
 {
 	const struct py_code_layout *row = py_code_layout(o->minor);
@@ -78,28 +104,15 @@ static size_t flags_at(const struct py_object_layout *o)
 static int read_header(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 		       size_t flags, struct header *h)
 {
-	size_t end = header_end(l);
-	uint8_t b[HEADER_MAX];
-	int err;
+	size_t end = code_header_bytes(l);
+	uint8_t b[CODE_HEADER_MAX];
+	int err = end ? mem->read(mem->ctx, addr, b, end) : -EBADMSG;
 
-	memset(h, 0, sizeof(*h));
-	if (end > sizeof(b))
-		return -EBADMSG;
-	err = mem->read(mem->ctx, addr, b, end);
 	if (err)
 		return err;
-	memcpy(&h->filename, b + l->co_filename, 8);
-	memcpy(&h->name, b + l->co_name, 8);
-	memcpy(&h->qualname, b + l->co_qualname, 8);
-	memcpy(&h->linetable, b + l->co_linetable, 8);
-	memcpy(&h->firstlineno, b + l->co_firstlineno, 4);
-	if (l->co_version != ABI_NO_OFF)
-		memcpy(&h->version, b + l->co_version, 4);
+	parse_header(mem, l, b, h);
 	if (flags && flags + 4 <= end)
 		memcpy(&h->flags, b + flags, 4);
-	if (!h->version)
-		h->version = names_hash(read_string_hash(mem, l, h->qualname),
-					read_string_hash(mem, l, h->filename));
 	return 0;
 }
 
@@ -107,6 +120,15 @@ static uint32_t header_identity(const struct header *h)
 {
 	return code_identity(h->filename, h->name, h->qualname, h->linetable,
 			     (uint32_t)h->firstlineno, h->version);
+}
+
+uint32_t code_identity_of(const struct target_mem *mem, const struct py_layout *l,
+			  const uint8_t *bytes)
+{
+	struct header h;
+
+	parse_header(mem, l, bytes, &h);
+	return header_identity(&h);
 }
 
 /* Read a bytes object. -EFBIG: it is longer than CODE_TABLE_MAX. */

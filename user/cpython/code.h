@@ -59,6 +59,22 @@ void code_free(struct code_object *code);
 int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 	       uint32_t identity);
 
+/*
+ * The fixed part of a code object, of at most CODE_HEADER_MAX bytes; 0: the layout is invalid. Its
+ * fingerprint follows from CODE_HEADER_PARTS of it, of which unused ones have a length of 0; and,
+ * where the interpreter has no version of it, from the text of its names, which is read from mem.
+ */
+#define CODE_HEADER_MAX 512
+#define CODE_HEADER_PARTS 6
+struct code_header_part {
+	uint16_t off, len;
+};
+size_t code_header_bytes(const struct py_layout *l);
+void code_header_parts(const struct py_layout *l,
+		       struct code_header_part parts[CODE_HEADER_PARTS]);
+uint32_t code_identity_of(const struct target_mem *mem, const struct py_layout *l,
+			  const uint8_t *bytes);
+
 /* Read the current fingerprint of the code object at addr (code_object.identity). 0 or -errno. */
 int code_identity_read(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 		       uint32_t *identity);

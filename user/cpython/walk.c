@@ -18,12 +18,37 @@ void py_walk_init(struct py_walk *w, const struct target_mem *mem,
 	*w = (struct py_walk){ .mem = mem, .o = o, .head = o->str_length, .reads_left = reads };
 }
 
+void py_walk_forget(struct py_walk *w)
+{
+	w->type = w->type_flags = w->ident_type = 0;
+}
+
 int py_get(struct py_walk *w, uint64_t addr, void *buf, size_t len)
 {
 	if (!w->reads_left)
 		return -E2BIG;
 	w->reads_left--;
 	return w->mem->read(w->mem->ctx, addr, buf, len);
+}
+
+int py_peek(struct py_walk *w, uint64_t addr, void *buf, size_t len)
+{
+	const struct target_mem *mem = w->used ? &w->used->mem : w->mem;
+	int err;
+
+	if (!w->reads_left)
+		return -E2BIG;
+	w->reads_left--;
+	err = mem->read(mem->ctx, addr, buf, len);
+	if (err && w->used)
+		w->used->whole = false;
+	return err;
+}
+
+void py_use(struct py_walk *w, uint64_t addr, const void *bytes, size_t len)
+{
+	if (w->used)
+		used_part(w->used, addr, bytes, len);
 }
 
 int py_pointer(struct py_walk *w, uint64_t addr, uint64_t *out)
@@ -39,7 +64,7 @@ int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags)
 	int err = py_pointer(w, obj + w->head - 8, type);
 
 	if (!err && *type != w->type) {
-		err = py_get(w, *type + w->head + 152, &w->type_flags, sizeof(w->type_flags));
+		err = py_peek(w, *type + w->head + 152, &w->type_flags, sizeof(w->type_flags));
 		w->type = err ? 0 : *type;
 	}
 	*flags = w->type_flags;
@@ -60,9 +85,10 @@ bool py_type_named(struct py_walk *w, uint64_t obj, const char *name)
 	char text[32] = "";
 	uint64_t type, at;
 
-	if (py_pointer(w, obj + w->head - 8, &type) || py_pointer(w, type + w->head + 8, &at))
+	if (py_pointer(w, obj + w->head - 8, &type) ||
+	    py_peek(w, type + w->head + 8, &at, sizeof(at)))
 		return false;
-	return !py_get(w, at, text, strlen(name) + 1) && !strcmp(text, name);
+	return !py_peek(w, at, text, strlen(name) + 1) && !strcmp(text, name);
 }
 
 /* After ob_size, from 3.14 on after ob_hash. */
@@ -103,11 +129,15 @@ static int new_keys(const uint64_t words[5], uint64_t keys, struct py_dict *d)
 
 int py_open_keys(struct py_walk *w, uint64_t keys, uint64_t values, struct py_dict *d)
 {
+	uint32_t cnt_at = w->o->minor >= 11 ? 3 : 4;
 	uint64_t words[5];
-	int err = py_get(w, keys, words, sizeof(words));
+	int err = py_peek(w, keys, words, sizeof(words));
 
 	if (err)
 		return err;
+	/* Without the reference count, and how many entries are free. */
+	py_use(w, keys + 8, words + 1, 8);
+	py_use(w, keys + 8 * cnt_at, words + cnt_at, 8);
 	/* struct _dictvalues begins with four bytes from 3.13 on. */
 	d->used = 0;
 	d->values = values && w->o->minor >= 13 ? values + 8 : values;
@@ -121,9 +151,12 @@ int py_open_dict(struct py_walk *w, uint64_t addr, struct py_dict *d)
 	int err = py_expect(w, addr, PY_IS_DICT);
 
 	if (!err)
-		err = py_get(w, addr + w->head, words, sizeof(words));
-	if (!err)
-		err = py_open_keys(w, words[2], words[3], d);
+		err = py_peek(w, addr + w->head, words, sizeof(words));
+	if (err)
+		return err;
+	py_use(w, addr + w->head, words, 8);
+	py_use(w, addr + w->head + 16, words + 2, 16);
+	err = py_open_keys(w, words[2], words[3], d);
 	d->used = err ? 0 : words[0];
 	return err;
 }

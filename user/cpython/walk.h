@@ -10,6 +10,7 @@
 #define TACHBPF_CPYTHON_WALK_H
 
 #include "cpython/code.h"
+#include "cpython/used_mem.h"
 
 /* Entries of a dict that are read at a time. */
 #define WALK_ENTRIES 64
@@ -49,6 +50,7 @@ struct py_walk {
 	uint32_t reads_left;
 	uint64_t type, type_flags;	/* the type read last; 0: none */
 	uint64_t ident_type;		/* that of the int that py_ident_of() read last; 0: none */
+	struct used_mem *used;		/* what is read is noted: mem is used_read(); else NULL */
 };
 
 /* The keys of a dict, and the location of its values. */
@@ -66,9 +68,18 @@ struct py_entry {
 /* Begin a walk, which makes at most `reads` reads. mem and o must outlive it. */
 void py_walk_init(struct py_walk *w, const struct target_mem *mem,
 		  const struct py_object_layout *o, uint32_t reads);
+/* Forget what types were read: what follows does not depend on what was before. */
+void py_walk_forget(struct py_walk *w);
 
 /* Read len bytes. 0; -E2BIG: too many reads; -errno of mem. The same for the functions below. */
 int py_get(struct py_walk *w, uint64_t addr, void *buf, size_t len);
+/*
+ * Likewise, but nothing is noted: for what never changes while the object lives, as a type's name
+ * or the text of a str (the reference to it has been noted), and for reads of more than is used, of
+ * which py_use() notes what the walk depends on. bytes: those at addr.
+ */
+int py_peek(struct py_walk *w, uint64_t addr, void *buf, size_t len);
+void py_use(struct py_walk *w, uint64_t addr, const void *bytes, size_t len);
 /* A pointer; -ENOENT: it is NULL. */
 int py_pointer(struct py_walk *w, uint64_t addr, uint64_t *out);
 /* An object's type and its tp_flags. */

@@ -129,6 +129,8 @@ int reader_task_chain(pid_t tgid, const struct tasks_at *at, const struct raw_ta
 	out->raw.cpu = q->cpu;
 	out->raw.at = q->at;
 	make_valid(out->other, sizeof(out->other));
+	if (out->ranges.cnt > CHAIN_RANGES)
+		out->ranges.cnt = USED_NOT_KNOWN;
 	return async_record_is_whole(&out->raw, sizeof(out->raw)) ? 0 : -EBADMSG;
 }
 

@@ -6,7 +6,6 @@
 #include <sys/uio.h>
 
 #include "base/time.h"
-#include "cpython/replay.h"
 #include "host/proc.h"
 #include "host/socket_peers.h"
 #include "memory/reader_own.h"
@@ -99,72 +98,27 @@ int reader_run_async_homes(void *shared, const int *fds)
 	return err;
 }
 
-/*
- * Chains that were read before, by their tasks. While a task runs, samples ask for the same one
- * again and again.
- */
-#define CHAINS_KEPT 64
-
-static struct kept_chain {
-	int32_t tgid;
-	struct chain_question q;
-	struct replay_kept reads;	/* none: the entry is free */
-	struct task_chain answer;
-} kept_chains[CHAINS_KEPT];
-
-static int gather(void *ctx, const struct replay_read *reads, uint32_t cnt, uint8_t *buf,
+static int gather(void *ctx, const struct used_place *places, uint32_t cnt, uint8_t *buf,
 		  size_t len)
 {
-	static struct iovec places[REPLAY_READS_MAX];
+	struct iovec parts[CHAIN_RANGES];
 	uint32_t i;
 
 	for (i = 0; i < cnt; i++)
-		places[i] = (struct iovec){ (void *)(uintptr_t)reads[i].addr, reads[i].len };
-	return proc_mem_gather((pid_t)(intptr_t)ctx, places, cnt, buf, len);
-}
-
-/* What the answer depends on, apart from the memory. */
-static void set_question(const struct chain_question *q, struct chain_question *out)
-{
-	*out = *q;
-	memset(&out->task.h, 0, sizeof(out->task.h));
-	out->task.tid = out->task.interp_id = 0;
-	out->task.cpu = out->task.at = 0;
-}
-
-static struct kept_chain *entry_for(uint64_t task)
-{
-	return &kept_chains[(task * 0x9e3779b97f4a7c15ull >> 32) % CHAINS_KEPT];
-}
-
-static void read_chain(struct kept_chain *k, int32_t tgid, const struct chain_question *q,
-		       const struct target_mem *direct)
-{
-	static struct replay record;
-	const struct target_mem mem = { replay_read_mem, &record };
-
-	replay_drop(&k->reads);
-	k->tgid = tgid;
-	k->q = *q;
-	replay_begin(&record, direct);
-	task_chain_read(&mem, &q->at, &q->task, &k->answer);
-	replay_keep(&record, &k->reads);
+		parts[i] = (struct iovec){ (void *)(uintptr_t)places[i].addr, places[i].len };
+	return proc_mem_gather((pid_t)(intptr_t)ctx, parts, cnt, buf, len);
 }
 
 int reader_run_task_chain(void *shared, const int *fds)
 {
 	struct reader_shared *s = shared;
 	const struct target_mem mem = memory_of(s);
-	static struct chain_question asked, q;
-	struct kept_chain *k;
+	static struct chain_question q;
+	static struct task_chain found;
 
-	memcpy(&asked, s->bytes, sizeof(asked));
-	set_question(&asked, &q);
-	k = entry_for(q.task.task);
-	if (k->tgid != s->tgid || memcmp(&k->q, &q, sizeof(q)) ||
-	    !replay_is_same(&k->reads, gather, mem.ctx))
-		read_chain(k, s->tgid, &q, &mem);
-	memcpy(s->bytes, &k->answer, sizeof(k->answer));
+	memcpy(&q, s->bytes, sizeof(q));
+	task_chain_read(&mem, &q.at, &q.task, gather, &found);
+	memcpy(s->bytes, &found, sizeof(found));
 	return 0;
 }
 

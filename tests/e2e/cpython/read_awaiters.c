@@ -36,6 +36,18 @@ static int vm_read(void *ctx, uint64_t addr, void *buf, size_t len)
 
 static const struct target_mem mem = { vm_read, NULL };
 
+static int gather(void *ctx, const struct used_place *places, uint32_t cnt, uint8_t *buf,
+		  size_t len)
+{
+	struct iovec local = { buf, len }, remote[CHAIN_RANGES];
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)
+		remote[i] = (struct iovec){ (void *)places[i].addr, places[i].len };
+	target.reads++;
+	return process_vm_readv(target.pid, &local, 1, remote, cnt, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
 static bool print_task(void *ctx, uint64_t task)
 {
 	printf(" %llu", (unsigned long long)task);
@@ -47,14 +59,15 @@ static struct raw_task as_sent(struct py_walk *w, const struct tasks_at *at, uin
 			       const struct future_fields *f)
 {
 	struct raw_task q = { .task = task, .pure = f->pure };
-	struct coroutine coro;
+	uint64_t frame, code;
 
-	if (!coroutine_read(w, at, f->coro, &coro)) {
-		q.frame = coro.frame;
-		q.coro = coro.code;
-	}
-	if (f->pure)
+	if (f->pure) {
+		if (!coroutine_frame_read(w, at, f->coro, &frame, &code)) {
+			q.frame = frame;
+			q.coro = code;
+		}
 		return q;
+	}
 	q.coro = f->coro;
 	q.callback0 = f->callback0;
 	q.callbacks = f->callbacks;
@@ -79,7 +92,7 @@ static int print_all(const struct tasks_at *at, uint64_t task)
 		return 1;
 	q = as_sent(&w, at, task, &f);
 	target.reads = 0;
-	task_chain_read(&mem, at, &q, &chain);
+	task_chain_read(&mem, at, &q, gather, &chain);
 	printf("%u %u", chain.raw.end, target.reads);
 	py_walk_init(&w, &mem, &at->objects, 100000);
 	if (awaiters_read(&w, &at->homes, &types, task, print_task, NULL, &a) || a.cut)

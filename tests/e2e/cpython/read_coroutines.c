@@ -14,6 +14,7 @@
 
 #include "asyncio/task_read.h"
 #include "model/event.h"
+#include "tests/unit/asyncio/read_coroutine.h"
 
 static int vm_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {

@@ -20,13 +20,13 @@ static void make(unsigned int minor, bool big)
 static enum async_end read_chain(const struct raw_task *q)
 {
 	c.f.reads = 0;
-	task_chain_read(&c.f.target, &c.f.at, q, &out);
+	task_chain_read(&c.f.target, &c.f.at, q, NULL, &out);
 	assert_true(out.raw.h.kind == RAW_ASYNC && out.raw.h.tgid == q->h.tgid);
 	assert_true(out.raw.tid == q->tid && out.raw.at == q->at);
 	assert_true(out.reads <= c.f.reads && c.f.reads <= 4ul * out.reads);
 	if (out.raw.end != ASYNC_WHOLE)
 		assert_true(!out.raw.ntasks && !out.raw.nframes);
-	return out.raw.end;
+	return out.gone ? ASYNC_GONE : out.raw.end;
 }
 
 static enum async_end read_of(uint64_t task)
@@ -67,7 +67,9 @@ static void test_chain(void **state)
 		assert_true(out.raw.name_at.len >= RAW_TASK_NAME);
 		assert_true(out.raw.name_at.addr ==
 			    fake_get(&c.f, fetch + c.f.at.homes.fields.name));
-		print_message("3.%u: %u reads for 2 awaiters\n", minor, out.reads);
+		print_message("3.%u: %u reads for 2 awaiters, %u ranges\n", minor, out.reads,
+			      out.ranges.cnt);
+		assert_in_range(out.ranges.cnt, 8, 24);
 		assert_true(c.f.reads <= 3 * READS_AN_AWAITER);
 		assert_int_equal(read_of(task_main), ASYNC_WHOLE);
 		assert_int_equal(out.raw.ntasks, 0);
@@ -108,6 +110,60 @@ static void test_gone(void **state)
 	}
 }
 
+/* A name that begins with these bytes, and what follows it in memory belongs to others. */
+static void test_name_end(void **state)
+{
+	static const char *const names[] = { "Task-3", "b\xc3\xa9", "" };
+	const struct py_object_layout *o = &c.f.at.objects;
+	struct raw_task q;
+	uint32_t i;
+
+	EACH_CHAIN(minor, big)
+		for (i = 0; i < 3; i++) {
+			size_t at, kind = 1, len = strlen(names[i]);
+
+			make_chain(minor, big);
+			at = o->str_ascii_data;
+			fake_word(&c.f, fetch + c.f.at.homes.fields.name, fake_str(&c.f, names[i]));
+			q = fake_sent(&c, fetch);
+			if (i == 1) {		/* two characters, of two bytes each */
+				uint32_t bits = 2u << o->str_kind_shift | o->str_compact_bit;
+
+				at = o->str_compact_data;
+				kind = len = 2;
+				fake_word(&c.f, q.name + o->str_length, 2);
+				fake_set(&c.f, q.name + o->str_state, &bits, 4);
+				q = fake_sent(&c, fetch);
+				/* Its UTF-8. */
+				fake_word(&c.f, q.name + o->str_ascii_data, 1234);
+			}
+			fake_set(&c.f, q.name + at + kind * len, "other", 5);
+			assert_int_equal(read_chain(&q), ASYNC_WHOLE);
+			if (!len)
+				continue;
+			fake_set(&c.f, q.name + at + kind * len - 1, "x", 1);
+			assert_int_equal(read_chain(&q), ASYNC_GONE);
+		}
+}
+
+/* Likewise an int, of which the second digit counts. */
+static void test_number_end(void **state)
+{
+	struct raw_task q;
+	uint64_t digits;
+
+	EACH_CHAIN(minor, big) {
+		make_chain(minor, big);
+		fake_word(&c.f, fetch + c.f.at.homes.fields.name, fake_int(&c.f, 3));
+		q = fake_sent(&c, fetch);
+		digits = q.name + c.f.at.objects.str_length + 8;
+		fake_word(&c.f, digits + 8, 12345);
+		assert_int_equal(read_chain(&q), ASYNC_WHOLE);
+		fake_word(&c.f, digits, 4);
+		assert_int_equal(read_chain(&q), ASYNC_GONE);
+	}
+}
+
 /* The name is used: more references, a hash. It has a new object: another name. */
 static void test_name(void **state)
 {
@@ -133,6 +189,132 @@ static void test_name(void **state)
 		assert_int_equal(out.raw.name_at.len, 0);
 	}
 }
+
+/* ---- what a chain follows from ---- */
+
+static bool is_used(uint64_t addr)
+{
+	uint32_t i;
+
+	for (i = 0; i < out.ranges.cnt; i++) {
+		uint64_t from = chain_range_addr(out.ranges.range[i]);
+
+		if (addr >= from && addr - from < 8 * CHAIN_RANGE_WORDS &&
+		    out.ranges.mask[i] >> ((addr - from) / 8) & 1)
+			return true;
+	}
+	return false;
+}
+
+/* Where something is that never changes while the objects live which refer to it. */
+struct place {
+	uint64_t addr, len;
+};
+
+static bool is_in(const struct place *places, uint32_t cnt, uint64_t addr)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (addr - places[i].addr < places[i].len)
+			return true;
+	return false;
+}
+
+/* In make_chain()'s chain: types and code, names of callbacks. The samples' task is not used. */
+static uint32_t constant_places(uint64_t end_of_types, struct place places[16])
+{
+	const struct async_fields *fields = &c.f.at.homes.fields;
+	const uint64_t woken[] = { fetch, waiter };
+	uint16_t head = fake_words(&c);
+	uint64_t partial, function;
+	uint32_t n = 0, i;
+
+	places[n++] = (struct place){ FAKE_BASE, end_of_types - FAKE_BASE };
+	for (i = 0; i < 2; i++) {
+		uint64_t ml = fake_get(&c.f, fake_get(&c.f, woken[i] + fields->callback0) + head);
+
+		places[n++] = (struct place){ ml, 32 };
+		places[n++] = (struct place){ fake_get(&c.f, ml), 112 };
+	}
+	partial = fake_get(&c.f, handler + fields->callback0);
+	function = fake_get(&c.f, partial + head);
+	places[n++] = (struct place){
+		fake_get(&c.f, function + head + 8 * (c.f.minor < 10 ? 11 : 3)), FAKE_OBJECT
+	};
+	places[n++] = (struct place){ fetch, 256 };
+	return n;
+}
+
+static bool is_same_chain(const struct task_chain *a, const struct task_chain *b)
+{
+	return a->raw.end == b->raw.end && a->raw.ntasks == b->raw.ntasks &&
+	       a->raw.nframes == b->raw.nframes && a->raw.flags == b->raw.flags &&
+	       !memcmp(a->raw.starts, b->raw.starts, a->raw.ntasks) &&
+	       !memcmp(a->raw.frames, b->raw.frames, a->raw.nframes * sizeof(a->raw.frames[0]));
+}
+
+/*
+ * The chain depends on no byte but those in its ranges: whichever other one changes, the walk has
+ * the same end. So if all of these are the same, the chain is.
+ */
+static void test_ranges_are_all(void **state)
+{
+	static struct task_chain first;
+	struct place places[16];
+	uint64_t addr, types_end;
+	struct raw_task q;
+	uint32_t cnt, tried;
+
+	EACH_CHAIN(minor, big) {
+		make(minor, big);
+		types_end = FAKE_BASE + c.f.used;
+		make_chain(minor, big);
+		q = fake_sent(&c, fetch);
+		assert_int_equal(read_chain(&q), ASYNC_WHOLE);
+		assert_true(out.ranges.cnt <= CHAIN_RANGES);
+		first = out;
+		cnt = constant_places(types_end, places);
+		tried = 0;
+		for (addr = types_end; addr < FAKE_BASE + c.f.used; addr += 1 + big) {
+			uint8_t *byte = c.f.mem + (addr - FAKE_BASE);
+
+			out = first;
+			if (is_in(places, cnt, addr) || is_used(addr))
+				continue;
+			*byte ^= 0x55;
+			read_chain(&q);
+			assert_true(is_same_chain(&first, &out));
+			*byte ^= 0x55;
+			tried++;
+		}
+		assert_true(tried > 200);
+	}
+}
+
+/* Whose task it is does not matter, nor whether that lives: it is the chain of its callbacks. */
+static void test_gone_but_kept(void **state)
+{
+	struct used_ranges was;
+	struct raw_task q;
+
+	EACH_CHAIN(minor, big) {
+		make_chain(minor, big);
+		q = fake_sent(&c, fetch);
+		assert_int_equal(read_chain(&q), ASYNC_WHOLE);
+		was = out.ranges;
+		fake_set(&c.f, fetch + c.f.at.homes.fields.state, &(uint32_t){ 1 }, 4);
+		assert_int_equal(read_chain(&q), ASYNC_GONE);
+		assert_true(out.raw.end == ASYNC_WHOLE && out.raw.ntasks == 2);
+		assert_memory_equal(&was, &out.ranges, sizeof(was));
+		/* An awaiting task that has ended: no chain. */
+		fake_set(&c.f, handler + c.f.at.homes.fields.state, &(uint32_t){ 1 }, 4);
+		assert_int_equal(read_chain(&q), ASYNC_GONE);
+		assert_true(out.ranges.cnt == USED_NOT_KNOWN);
+	}
+}
+
+/* ---- changes ---- */
 
 /* The coroutine of `handler` goes on, so many times, whenever its task is read. */
 static uint32_t moves;
@@ -228,7 +410,7 @@ static void test_memory_goes(void **state)
 
 	make_chain(10, false);
 	assert_int_equal(read_of(fetch), ASYNC_WHOLE);
-	reads = c.f.reads;
+	reads = c.f.reads - out.ranges.cnt;	/* which are read at last */
 	for (readable = 0; readable < reads - 1; readable++) {
 		make_chain(10, false);
 		q = fake_sent(&c, fetch);
@@ -243,7 +425,9 @@ int main(void)
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_name), cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_ends), cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_memory_goes),
+		cmocka_unit_test(test_memory_goes), cmocka_unit_test(test_name_end),
+		cmocka_unit_test(test_number_end), cmocka_unit_test(test_ranges_are_all),
+		cmocka_unit_test(test_gone_but_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "asyncio/task_read.h"
 #include "tests/unit/asyncio/fake_coros.h"
+#include "tests/unit/asyncio/read_coroutine.h"
 
 #define EACH_BUILD(minor, big) \
 	for (unsigned int minor = 8; minor <= 13; minor++) \

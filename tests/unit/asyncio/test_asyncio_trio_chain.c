@@ -134,10 +134,10 @@ static struct raw_task make(unsigned int minor)
 
 static enum async_end read_chain(const struct raw_task *q)
 {
-	task_chain_read(&f.h.target, &f.h.at, q, &out);
+	task_chain_read(&f.h.target, &f.h.at, q, NULL, &out);
 	assert_true(out.raw.tid == 7 && out.raw.at == 3 && out.reads <= CHAIN_READS_MAX);
 	assert_true(out.raw.end == ASYNC_WHOLE || (!out.raw.ntasks && !out.raw.nframes));
-	return out.raw.end;
+	return out.gone ? ASYNC_GONE : out.raw.end;
 }
 
 static void test_chain(void **state)

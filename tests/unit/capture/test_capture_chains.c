@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "capture/capture_state.h"
+#include "capture/known_chains.h"
 #include "memory/remote_mem.h"
 
 static uint64_t fake_now_ns(void);
@@ -21,7 +22,13 @@ static const struct identity *fake_identity(const struct process *p);
 static bool fake_at(const struct capture *s, const struct tracked *t, struct tasks_at *at);
 static void fake_look(struct capture *s, struct tracked *t);
 
+static void fake_put(struct known_chains *k, const struct bpf_map *map, uint32_t tgid,
+		     const struct raw_task *q, const struct task_chain *chain);
+static const struct known_chain *fake_get(const struct known_chains *k, uint64_t id);
+
 #define now_ns fake_now_ns
+#define known_chains_put fake_put
+#define known_chains_get fake_get
 #define remote_task_chain fake_chain
 #define process_take fake_take
 #define process_identity fake_identity
@@ -42,6 +49,9 @@ static uint32_t looks;
 static int answer;			/* the reader's error */
 static struct task_chain chain;		/* ... and what it has found */
 static struct raw_async taken;		/* the last record of a process */
+static uint32_t put_cnt;			/* chains that were read for later samples, too */
+static struct known_chain known;	/* what the BPF side has recognised; id 0: nothing */
+static struct raw_async known_raw;
 
 static uint64_t fake_now_ns(void)
 {
@@ -67,6 +77,18 @@ static int fake_take(struct process *p, const void *record, size_t len)
 	return 0;
 }
 
+static void fake_put(struct known_chains *k, const struct bpf_map *map, uint32_t tgid,
+		     const struct raw_task *q, const struct task_chain *c)
+{
+	assert_ptr_equal(k, &s.chains->known);
+	put_cnt++;
+}
+
+static const struct known_chain *fake_get(const struct known_chains *k, uint64_t id)
+{
+	return known.id && id == known.id ? &known : NULL;
+}
+
 static const struct identity *fake_identity(const struct process *p)
 {
 	return &who[(uintptr_t)p - 1];
@@ -90,6 +112,8 @@ static void begin(void)
 	memset(&s, 0, sizeof(s));
 	memset(&bss, 0, sizeof(bss));
 	memset(&chain, 0, sizeof(chain));
+	memset(&known, 0, sizeof(known));
+	put_cnt = 0;
 	skel.bss = &bss;
 	s.skel = &skel;
 	now = 100 * PERIOD_NS;
@@ -148,6 +172,59 @@ static void test_ends(void **state)
 	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, sizeof(q)), 0);
 	assert_int_equal(taken.end, ASYNC_TIME);
 	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, sizeof(q) - 1), -EBADMSG);
+	capture_chains_source.free(&s);
+}
+
+/* What the BPF side has recognised is not read, however much time others took. */
+static void test_known(void **state)
+{
+	struct raw_task q = { .h = { .kind = RAW_TASK, .time_ns = 5 }, .at = 2, .cpu = 3 };
+	const size_t len = offsetof(struct raw_task, name_bytes);
+
+	begin();
+	answer = -EIO;
+	takes_ns = CHAINS_NS;
+	known.id = q.known = 77;
+	known.raw = &known_raw;
+	known_raw = (struct raw_async){ .ntasks = 1, .nframes = 3, .flags = ASYNC_SEVERAL };
+	known_raw.frames[2].code = 0x123;
+	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, len), 0);
+	assert_true(taken.end == ASYNC_WHOLE && taken.nframes == 3 && taken.at == 2);
+	assert_true(taken.cpu == 3 && taken.h.time_ns == 5 && taken.h.kind == RAW_ASYNC);
+	assert_true(taken.flags == ASYNC_SEVERAL && taken.frames[2].code == 0x123);
+	assert_true(now == 100 * PERIOD_NS && !put_cnt);
+	/* The callback that may be an awaiter's has its name. */
+	known_raw = (struct raw_async){ .end = ASYNC_SHAPE };
+	strcpy(known.other, "notify");
+	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, len), 0);
+	assert_int_equal(taken.end, ASYNC_SHAPE);
+	assert_string_equal(capture_chains_others(&s)->other[0].name, "notify");
+	/* It is kept no more. */
+	q.known = 78;
+	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, len), 0);
+	assert_true(taken.end == ASYNC_TIME && !taken.nframes);
+	q.known = 0;
+	assert_int_equal(capture_chains_take(&s, &tracked[0], &q, len), -EBADMSG);
+	capture_chains_source.free(&s);
+}
+
+/* The task of the sample was gone, but its chain was read: for others. Not with names of tasks. */
+static void test_for_others(void **state)
+{
+	begin();
+	chain.raw = (struct raw_async){ .ntasks = 1, .nframes = 2, .end = ASYNC_WHOLE };
+	assert_int_equal(task_of(0), ASYNC_WHOLE);
+	assert_int_equal(put_cnt, 1);
+	chain.gone = 1;
+	assert_int_equal(task_of(0), ASYNC_GONE);
+	assert_true(!taken.nframes && put_cnt == 2);
+	s.args.task_names = true;
+	assert_int_equal(task_of(0), ASYNC_GONE);
+	assert_int_equal(put_cnt, 2);
+	answer = -ESRCH;
+	s.args.task_names = false;
+	assert_int_equal(task_of(0), ASYNC_GONE);
+	assert_int_equal(put_cnt, 2);
 	capture_chains_source.free(&s);
 }
 
@@ -237,7 +314,8 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_a_share_of_the_time),
 		cmocka_unit_test(test_equal_parts),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_known),
+		cmocka_unit_test(test_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

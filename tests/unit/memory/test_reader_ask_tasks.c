@@ -11,6 +11,7 @@ static union {
 	struct tasks_batch batch;
 	struct async_homes homes;
 	struct loop_states loops;
+	struct task_chain chain;
 	uint8_t bytes[READER_BYTES_MAX];
 } answer;
 static struct {
@@ -67,6 +68,16 @@ static const struct task_lists *lists;
 static const struct tasks_batch *batch;
 static const struct loop_states *loops;
 static struct async_homes homes;
+static struct task_chain chain;
+static const struct raw_task asked_task = {
+	.h = { .kind = RAW_TASK, .tgid = 7, .time_ns = 99 }, .tid = 8, .interp_id = 1, .cpu = 2,
+	.at = 3,
+};
+
+static int ask_chain(bool hurry)
+{
+	return reader_task_chain(7, &asked_at, &asked_task, hurry, &chain);
+}
 
 static int ask_lists(bool hurry)
 {
@@ -93,7 +104,7 @@ static const struct {
 	enum reader_function function;
 } questions[] = {
 	{ ask_lists, TASK_LISTS }, { ask_tasks, TASKS }, { ask_homes, ASYNC_HOMES },
-	{ ask_loops, LOOP_STATES },
+	{ ask_chain, TASK_CHAIN }, { ask_loops, LOOP_STATES },
 };
 
 /* Each asks its function about the process, and passes on its error, or that there is no reader. */
@@ -494,6 +505,59 @@ static void test_loops(void **state)
 	assert_int_equal(ask_loops(false), -EBADMSG);
 }
 
+/* ---- chains ---- */
+
+static void expect_well_formed(void)
+{
+	assert_true(async_record_is_whole(&chain.raw, sizeof(chain.raw)));
+	assert_memory_equal(&chain.raw.h.time_ns, &asked_task.h.time_ns, 8);
+	assert_true(chain.raw.h.kind == RAW_ASYNC && chain.raw.h.tgid == 7 && chain.raw.tid == 8);
+	assert_true(chain.raw.interp_id == 1 && chain.raw.cpu == 2 && chain.raw.at == 3);
+	assert_true(chain.ranges.cnt <= CHAIN_RANGES || chain.ranges.cnt == USED_NOT_KNOWN);
+	assert_non_null(memchr(chain.other, 0, sizeof(chain.other)));
+}
+
+/* Whose chain it is was known before; what is too long is refused, or left out. */
+static void test_chain_lies(void **state)
+{
+	begin();
+	memset(&answer.chain.raw.h, 0xff, sizeof(answer.chain.raw.h));
+	answer.chain.raw.tid = answer.chain.raw.interp_id = 1234;
+	answer.chain.raw.cpu = answer.chain.raw.at = 999;
+	memset(answer.chain.other, 0xff, sizeof(answer.chain.other));
+	answer.chain.ranges.cnt = CHAIN_RANGES;
+	assert_int_equal(ask_chain(true), 0);
+	expect_well_formed();
+	assert_int_equal(chain.ranges.cnt, CHAIN_RANGES);
+	answer.chain.ranges.cnt = CHAIN_RANGES + 1;
+	assert_int_equal(ask_chain(true), 0);
+	assert_true(chain.ranges.cnt == USED_NOT_KNOWN);
+	answer.chain.raw.nframes = RAW_ASYNC_FRAMES + 1;
+	assert_int_equal(ask_chain(true), -EBADMSG);
+	answer.chain.raw.nframes = 0;
+	answer.chain.raw.end = ASYNC_END_CNT;
+	assert_int_equal(ask_chain(true), -EBADMSG);
+}
+
+static void test_random_chains(void **state)
+{
+	uint64_t rng = 5;
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < 2000; i++) {
+		fill_randomly(&rng);
+		answer.chain.raw.end %= ASYNC_END_CNT + 1;
+		answer.chain.raw.ntasks %= 3;
+		answer.chain.raw.nframes %= RAW_ASYNC_FRAMES + 2;
+		answer.chain.raw.starts[0] %= 2;
+		answer.chain.raw.name_at.len %= RAW_ASYNC_NAME + 2;
+		answer.chain.ranges.cnt %= CHAIN_RANGES + 2;
+		if (!ask_chain(false))
+			expect_well_formed();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_homes), cmocka_unit_test(test_homes_in_place),
 		cmocka_unit_test(test_homes_lie), cmocka_unit_test(test_homes_lie_of_version),
 		cmocka_unit_test(test_random_homes),
+		cmocka_unit_test(test_chain_lies), cmocka_unit_test(test_random_chains),
 		cmocka_unit_test(test_loops),
 	};
 
