@@ -5,7 +5,8 @@
  * asyncio has a dict with the task that each loop runs now. The task whose coroutine's frame is in
  * the walked stack is the one that this thread runs: no other frame has that address. Who awaits it
  * is in its callbacks, in so many shapes of Python objects that user space reads them, while the
- * task lives: so the task is sent and user space woken. A task that is made by asyncio's Python
+ * task lives: so the task is sent and user space woken, unless that has read the chain before and
+ * it is recognised by its memory. A task that is made by asyncio's Python
  * class is the first variable of the method that runs its coroutine; the frame inside of it is its
  * coroutine's, which user space checks. So it is with trio's tasks, in all versions.
  */

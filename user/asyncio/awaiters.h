@@ -28,7 +28,7 @@ struct awaiters {
 	char other[AWAITERS_NAME_BYTES];	/* the first of others: its qualified name, UTF-8 */
 };
 
-/* What a future calls when it is done: */
+/* What a future calls when it is done; 0: nothing. */
 struct awaiters_callbacks {
 	uint64_t callback0, callbacks;
 };
